@@ -131,12 +131,12 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 	}
 	c.config(w)
 	c.sandbox(w)
-	owners := c.servers(ctx, w, offline)
+	owners, some := c.servers(ctx, w, offline)
 	if !stored {
 		c.note("host", "not started: it needs the database")
 		return
 	}
-	if owners != nil { // it reads all sessions of a week
+	if some { // it reads all sessions of a week
 		c.plugins(ctx, w, owners)
 	}
 	m, err := w.Open(ctx, cli.HostOptions{})
@@ -348,13 +348,13 @@ func (c *checkup) provider(id, address string, models int, err error, needed boo
 	}
 }
 
-// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills; nil without
-// any plugins and servers.
-func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *owners {
+// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills, and
+// whether this project may have plugins or servers.
+func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) (o *owners, some bool) {
 	s, err := w.Extensions(ctx, nil, false)
 	if err != nil {
 		c.bad("mcp", err)
-		return &owners{}
+		return &owners{}, true
 	}
 	if !offline {
 		s.CheckServers(ctx)
@@ -383,10 +383,7 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *
 	if err := s.Discard(ctx); err != nil {
 		c.bad("mcp", err)
 	}
-	if len(s.Candidates) == 0 {
-		return nil
-	}
-	return ownersOf(s.Candidates)
+	return ownersOf(s.Candidates), len(s.Candidates) > 0
 }
 
 // sandbox reports whether commands of the model run confined.
