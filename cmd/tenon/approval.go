@@ -89,32 +89,37 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// maxPending is the maximum number of extensions without approval that are named: a repository can have any number.
-const maxPending = 10
+// maxLeftOut is the maximum number of the project's unused extensions that are named: a repository can have any number.
+const maxLeftOut = 10
 
 // leftOut logs extensions that are not used, with the remedy. None of them has run so far.
 func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(w)
 	}
-	for _, c := range set.In(plugins.StateRejected) {
-		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err))
-	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
 			kindText(c.Kind), c.Name, c.Reason, c.Argument()))
 	}
-	pending := set.In(plugins.StatePending)
-	for i, c := range pending {
-		if i == maxPending {
-			a.Log.Warn(fmt.Sprintf("%d more are not approved and were skipped; tenon plugin list lists them", len(pending)-i))
-			break
+	more := -maxLeftOut // if negative, the number of the project's that may still be named
+	for _, c := range append(set.In(plugins.StatePending), set.In(plugins.StateRejected)...) {
+		if c.Project {
+			if more++; more > 0 {
+				continue
+			}
+		}
+		if c.State == plugins.StateRejected {
+			a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err))
+			continue
 		}
 		why := ""
 		if c.Reason != "" {
 			why = " (" + c.Reason + ")"
 		}
 		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), c.Name, why, c.Argument()))
+	}
+	if more > 0 {
+		a.Log.Warn(fmt.Sprintf("%d more of the project are not used; tenon plugin list lists them", more))
 	}
 }
 

@@ -79,20 +79,28 @@ func TestGrantsOverOwnDirectories(t *testing.T) {
 	}
 }
 
-// TestManyLeftOut: a repository with many scripts in its plugin directory gets a bounded number of warnings.
+// TestManyLeftOut: a repository with many scripts in its plugin directory and many plugins that do not exist gets a bounded number of warnings, which hide none about the
+// user's plugins.
 func TestManyLeftOut(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "")
-	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`)
+	p.env = append(p.env, `TENON_CONFIG_CONTENT={"enabled_providers": ["offline"], "plugins": ["./own.exe", "./lost.exe"]}`)
+	own := filepath.Join(p.work, "own.exe")
+	put(t, own, "#!/bin/sh\n")
+	must(t, os.Chmod(own, 0o755))
+	missing := []string{}
 	for i := range 30 {
+		missing = append(missing, fmt.Sprintf(`"./missing%d.exe"`, i))
 		program := filepath.Join(p.work, ".tenon", "plugins", fmt.Sprintf("p%d.exe", i))
 		put(t, program, "#!/bin/sh\n")
 		must(t, os.Chmod(program, 0o755))
 		put(t, filepath.Join(filepath.Dir(program), fmt.Sprintf("s%d.py", i)), "print()\n")
 	}
+	put(t, filepath.Join(p.work, "tenon.json"), `{"plugins": [`+strings.Join(missing, ", ")+`]}`)
 	_, errs := p.output(t, 0, "run", "hello")
 	for text, count := range map[string]int{
-		"is not approved and was skipped;": 10, "20 more are not approved": 1, ".py\" is not a plugin": 10, "20 more files and directories are not plugins": 1,
+		"is not approved and was skipped;": 11, "plugin own is not approved": 1, "is not loaded: ": 1, "plugin lost is not loaded: ": 1, "50 more of the project are not used": 1,
+		".py\" is not a plugin": 10, "20 more files and directories are not plugins": 1,
 	} {
 		if strings.Count(errs, text) != count {
 			t.Errorf("want %q %d times:\n%s", text, count, errs)
