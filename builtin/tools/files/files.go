@@ -23,8 +23,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/text/unicode/norm"
-
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
@@ -157,7 +155,7 @@ func notFound(call *sdk.ToolCall, t target) error {
 	}
 	if name := nearest.Name(filepath.Base(t.real), names); name != "" {
 		format := "%q: %w; did you mean %q?"
-		if !norm.NFC.IsNormalString(name) { // as macOS writes umlauts and accents: the name may look like the one that was given
+		if projectfs.Fold(name) == projectfs.Fold(filepath.Base(t.real)) { // with decomposed letters, as macOS writes them, both look the same
 			format = "%q: %w; did you mean %+q?"
 		}
 		return fmt.Errorf(format, t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))
