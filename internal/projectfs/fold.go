@@ -20,3 +20,6 @@ func Fold(name string) string {
 	name = string([]rune(name)) // each byte that is not UTF-8 becomes U+FFFD, as on Windows
 	return norm.NFC.String(ignored.Replace(cases.Fold().String(norm.NFC.String(name))))
 }
+
+// Decomposed reports whether a name has letters and their marks as separate characters, as macOS writes them.
+func Decomposed(name string) bool { return !norm.NFC.IsNormalString(name) }

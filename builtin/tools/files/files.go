@@ -155,7 +155,7 @@ func notFound(call *sdk.ToolCall, t target) error {
 	}
 	if name := nearest.Name(filepath.Base(t.real), names); name != "" {
 		format := "%q: %w; did you mean %q?"
-		if projectfs.Fold(name) == projectfs.Fold(filepath.Base(t.real)) { // with decomposed letters, as macOS writes them, both look the same
+		if projectfs.Decomposed(name) { // the model would write it with composed letters
 			format = "%q: %w; did you mean %+q?"
 		}
 		return fmt.Errorf(format, t.name, fs.ErrNotExist, paths.Display(call, filepath.Join(filepath.Dir(t.abs), name)))
