@@ -191,7 +191,7 @@ func turn(t *testing.T, p sdk.Plugin, model, project, prompt string) outcome {
 	h, err := host.New(t.Context(), host.Options{
 		Config: &sdk.Config{Model: model, Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}},
 		Store:  store, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), witness, p}},
-		Project: sdk.Project{ID: "global", Directory: project, Worktree: project, Home: dir, ConfigDir: dir, DataDir: dir},
+		Project: sdk.Project{ID: "global", Directory: project, Worktree: project, Home: dir, ConfigDir: dir, DataDir: filepath.Join(dir, "data")},
 	})
 	if err != nil {
 		t.Fatal(errors.Join(err, store.Close()))

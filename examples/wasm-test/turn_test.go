@@ -203,7 +203,7 @@ func turn(t *testing.T, p sdk.Plugin, options, prompt string) (w *witness, answe
 			Plugins: []sdk.PluginConfig{{Path: p.Manifest().Name, Options: json.RawMessage(options)}},
 		},
 		Store: store, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), w, p}},
-		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: dir},
+		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: filepath.Join(t.TempDir(), "data")},
 	})
 	if err != nil {
 		t.Fatal(errors.Join(err, store.Close()))
