@@ -115,8 +115,8 @@ func (h *history) session(id string) *session {
 }
 
 // rebuild adds the files in the metadata of the session's tool calls and those that the user attached, unless they are newer here: a call may not
-// have ended yet. It removes those of undone messages, but not those of messages before the first: a compaction may have left them out. A host without messages has neither. It reports whether the model made the call: a
-// plugin's call is in no message. s.mu must be held.
+// have ended yet. It removes those of undone messages, but not those of messages before the first: a compaction may have left them out. A host
+// without messages has neither. It reports whether the model made the call: a plugin's call is in no message. s.mu must be held.
 func (s *session) rebuild(ctx context.Context, call *sdk.ToolCall) (byModel bool, err error) {
 	reader, ok := call.Host.(sdk.MessageReader)
 	if !ok {
