@@ -113,7 +113,7 @@ func readWord(text string) (w word, rest string, err error) {
 		}
 		quoted := m[2] + m[3] + escaped().ReplaceAllString(m[4], "$1")
 		plain.WriteString(m[1] + quoted)
-		pattern.WriteString(strings.NewReplacer("[", "\x00", "?", "*").Replace(m[1]) + escapeGlob(quoted)) // ? is one byte or one character, as the locale says
+		pattern.WriteString(unquotedGlob.Replace(m[1]) + escapeGlob.Replace(quoted))
 		quotes.WriteString(cmp.Or(m[1], "'"))
 		rest = rest[len(m[0]):]
 	}
@@ -134,6 +134,8 @@ func readWord(text string) (w word, rest string, err error) {
 	return w, rest, nil
 }
 
-func escapeGlob(s string) string {
-	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`).Replace(s)
-}
+// unquotedGlob and escapeGlob rewrite the unquoted and quoted parts of a pattern. ? is one byte or one character, as the locale says.
+var (
+	unquotedGlob = strings.NewReplacer("[", "\x00", "?", "*")
+	escapeGlob   = strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`, `\`, `\\`)
+)

@@ -282,7 +282,7 @@ func TestLongWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)
-		if used := after.TotalAlloc - before.TotalAlloc; used > 256<<20 {
+		if used := after.TotalAlloc - before.TotalAlloc; used > 64<<20 {
 			t.Errorf("%s: %d bytes of a command allocated %d MiB", name, len(command), used>>20)
 		}
 	}
