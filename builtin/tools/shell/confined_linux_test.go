@@ -255,6 +255,27 @@ func TestConflictAfterPrepare(t *testing.T) {
 	}
 }
 
+// The token of a process counts even while it executes another program; this one does so all the time.
+func TestTokenOf(t *testing.T) {
+	t.Parallel()
+	again := filepath.Join(t.TempDir(), "again")
+	if err := os.WriteFile(again, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), again)
+	cmd.Env = []string{shell.TokenVariable + "=x"}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 1500 {
+		if token := shell.TokenOf(cmd.Process.Pid); token != "x" {
+			t.Fatalf("read %d: token %q", i, token)
+		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
 // Processes that a command leaves behind end with it, even in its own session and without its environment; other processes stay.
 func TestSurvivors(t *testing.T) { // not parallel: a process without a token ends with the last command that runs
 	home, project := newHome(t)

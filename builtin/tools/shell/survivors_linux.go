@@ -111,7 +111,7 @@ func (f *family) survives(g *group, p process) (survives, known bool) {
 			return other == g, true
 		}
 	}
-	token := tokenOf(p.pid)
+	token := tokenOf(p)
 	for other := range f.running {
 		if token == other.token {
 			return other == g, true
@@ -161,11 +161,13 @@ func children() []int {
 }
 
 // tokenOf returns the token of the call in a process's environment, or "" if it has none or cannot be read.
-func tokenOf(pid int) string {
-	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
-	if err != nil {
-		return ""
-	}
+func tokenOf(p process) string {
+	var env []byte
+	waitFor(func() (read bool) { // while a process executes a new program, its environment is empty
+		var err error
+		env, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+		return len(env) > 0 || err != nil || p.zombie
+	}, 5*exitWait)
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
 		if token, ok := bytes.CutPrefix(entry, []byte(tokenVariable+"=")); ok {
 			return string(token)
