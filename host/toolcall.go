@@ -259,7 +259,7 @@ func (s *step) execute(ctx context.Context, c *call) tools.Outcome {
 	}
 	switch {
 	case ctx.Err() != nil:
-		o.Abort(s.gen.Config.ToolOutput, c.byPlugin == nil)
+		o.Abort(tools.Bounds(s.gen.Config.ToolOutput, s.Model.Limit.Context), c.byPlugin == nil)
 	case runCtx.Err() != nil && o.Kind != sdk.OutcomeOK:
 		o.Kind, o.Err = sdk.OutcomeError, fmt.Errorf("tool %s did not finish in %s", c.part.Tool, c.tool.Timeout)
 	}
@@ -367,9 +367,9 @@ func (s *step) conclude(c *call, o tools.Outcome) {
 	s.conv.Locked(func() {
 		state := &c.part.State
 		state.Time.Start = cmp.Or(state.Time.Start, live.Now())
-		cfg := &s.gen.Config.ToolOutput
-		if c.byPlugin != nil { // the plugin gets all of the result; the conversation does not contain it
-			cfg = nil
+		var cfg *sdk.ToolOutputConfig
+		if c.byPlugin == nil { // a plugin gets all of the result; the conversation does not contain it
+			cfg = new(tools.Bounds(s.gen.Config.ToolOutput, s.Model.Limit.Context))
 		}
 		*state, blobs = o.State(state, cfg)
 		for _, f := range state.Attachments {

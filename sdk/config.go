@@ -246,7 +246,7 @@ type SandboxConfig struct {
 // ToolOutputConfig bounds the part of a tool's output in the conversation.
 type ToolOutputConfig struct {
 	MaxLines int `json:"max_lines,omitempty"` // default 2000
-	MaxBytes int `json:"max_bytes,omitempty"` // default 51200
+	MaxBytes int `json:"max_bytes,omitempty"` // default 51200; never more than the context of the model has tokens
 }
 
 // ToolSearchConfig configures when tools of plugins are hidden behind the tool tool_search.

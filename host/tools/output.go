@@ -49,6 +49,15 @@ func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 	return cmp.Or(max(cfg.MaxLines, 0), defaultOutputLines), cmp.Or(max(cfg.MaxBytes, 0), defaultOutputBytes)
 }
 
+// Bounds returns the bounds of outputs for a model whose context has so many tokens; 0 means unknown. An output has at most as many bytes, about
+// a quarter of the context.
+func Bounds(cfg sdk.ToolOutputConfig, context int64) sdk.ToolOutputConfig {
+	if _, size := OutputLimits(cfg); context > 0 {
+		cfg.MaxBytes = int(min(int64(size), context))
+	}
+	return cfg
+}
+
 // CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless they would be less than half of it.
 func CutOutput(s string, lines, size int, tail bool) string {
 	kept := ""
