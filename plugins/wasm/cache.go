@@ -21,6 +21,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 )
 
@@ -36,8 +37,8 @@ import (
 // validates the module. If wazero rejects the file (another version, another processor), it compiles the stub and writes a new file; then the
 // entry is dropped and the module is compiled.
 //
-// Entries are written to a temporary file and renamed, so processes never read partial entries. Two processes that compile the same module
-// write the same entry.
+// Entries are written to a temporary file and renamed, so processes never read partial entries. Processes that start together compile a module
+// once: the first does it under a lock, for which the others wait. Two processes that compile the same module write the same entry.
 type cache struct {
 	dir   string // empty: nothing is cached
 	limit int64  // bytes of all entries
@@ -52,6 +53,8 @@ const (
 	loadPattern = "load-*"
 	// staleLoad is the age after which the directory of a load must belong to a killed process.
 	staleLoad = time.Hour
+	// maxWait bounds the wait for another process that compiles the same module.
+	maxWait = time.Minute
 )
 
 var (
@@ -71,12 +74,8 @@ func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uin
 	name := entryName(digest, pages)
 	broken := c.open()
 	if broken == nil {
-		if code, err = c.load(ctx, name, pages); err == nil {
+		if code = c.existing(ctx, name, pages); code != nil {
 			return code, true, nil
-		}
-		if !errors.Is(err, fs.ErrNotExist) {
-			c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
-			_ = os.Remove(filepath.Join(c.dir, name)) // create rewrites it
 		}
 	}
 	wasm, err := read()
@@ -88,14 +87,36 @@ func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uin
 		return nil, false, err
 	}
 	if broken == nil {
-		code, err = c.create(ctx, m, name, pages)
-		return code, false, err
+		lock := filepath.Join(c.dir, name+".lock")
+		unlocked := filelock.Do(ctx, lock, maxWait, func() error {
+			if code = c.existing(ctx, name, pages); code == nil {
+				code, err = c.create(ctx, m, name, pages)
+			} else {
+				cached = true
+			}
+			_ = os.Remove(lock) // at worst, another process compiles, too
+			return nil
+		})
+		if unlocked != nil {
+			code, err = c.create(ctx, m, name, pages)
+		}
+		return code, cached, err
 	}
 	if !errors.Is(broken, errNoCache) {
 		c.log.Warn("no cache for compiled wasm modules", "err", broken)
 	}
 	code, err = newCode(ctx, m.Wasm, pages, nil)
 	return code, false, err
+}
+
+// existing returns the code of an entry, nil without a valid one. It removes an invalid entry.
+func (c *cache) existing(ctx context.Context, name string, pages uint32) *code {
+	code, err := c.load(ctx, name, pages)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
+		_ = os.Remove(filepath.Join(c.dir, name)) // create rewrites it
+	}
+	return code
 }
 
 // entryName is the name of the file for a module. It covers everything the native code depends on, except wazero's own version and

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -75,6 +77,44 @@ func TestForeignEntryIsCompiled(t *testing.T) {
 			continue
 		}
 		code.close(t.Context(), c.log)
+	}
+}
+
+// Processes that begin to compile a module at the same time compile it once.
+func TestCompiledOnce(t *testing.T) {
+	t.Parallel()
+	wasm, err := os.ReadFile("testdata/counter.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := testCache(t)
+	const processes = 8
+	var begun, calls sync.WaitGroup
+	var compiled atomic.Int32
+	begun.Add(processes)
+	for range processes {
+		calls.Go(func() {
+			code, cached, err := c.compile(t.Context(), [32]byte{}, 1024, func() ([]byte, error) {
+				begun.Done()
+				begun.Wait()
+				return wasm, nil
+			})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if !cached {
+				compiled.Add(1)
+			}
+			code.close(t.Context(), c.log)
+		})
+	}
+	calls.Wait()
+	if n := compiled.Load(); n != 1 {
+		t.Errorf("compiled %d times", n)
+	}
+	if left, err := os.ReadDir(c.dir); err != nil || len(left) != 1 {
+		t.Errorf("files %v, %v, want only the entry", left, err)
 	}
 }
 
