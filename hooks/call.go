@@ -111,22 +111,31 @@ func (c *call) restrict(answer *sdk.Answer) error {
 }
 
 // timeoutError returns the error of a call that began at start and passed its deadline. err is the error of the handler, if it returned. The
-// result wraps ErrNotCalled if the plugin is not to blame.
+// result is Blameless if the plugin is not to blame.
 func (h *pluginHook) timeoutError(start time.Time, err error) error {
 	if !errors.Is(err, ErrNotCalled) {
 		err = nil
 		if r, ok := h.Remote.(RemoteReadier); ok {
 			err = r.Ready()
 		}
-		if err != nil && !errors.Is(err, ErrNotCalled) && !h.plugin.blameStart(start) {
-			err = fmt.Errorf("%w: %w", ErrNotCalled, err)
-		}
 	}
+	late := fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
 	if err != nil {
-		return fmt.Errorf("%w after %s: %w", ErrTimeout, h.Timeout, err)
+		late = fmt.Errorf("%w: %w", late, err)
 	}
-	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
+	if !Blameless(late) && !h.plugin.blameTimeout(start) {
+		return countedError{late}
+	}
+	return late
 }
+
+// countedError is the error of a call that timed out together with one that counts.
+type countedError struct{ error }
+
+func (e countedError) Unwrap() error { return e.error }
+
+// Blameless marks the error for Blameless.
+func (countedError) Blameless() {}
 
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
 type RemoteReadier interface {

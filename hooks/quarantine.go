@@ -26,7 +26,7 @@ type pluginState struct {
 	failures atomic.Int32           // in a row, of all hooks
 	reason   atomic.Pointer[string] // the reason for the quarantine; nil if there is none
 
-	startBlamed atomic.Pointer[time.Time] // time at which a call last timed out because the plugin was still starting
+	timeoutBlamed atomic.Pointer[time.Time] // time at which a timeout last counted as a failure
 }
 
 // quarantined returns the reason why the plugin is not called, or "".
@@ -105,11 +105,12 @@ func (h *pluginHook) countFailure(err error) string {
 	return reason
 }
 
-// blameStart reports whether a call that timed out while the plugin was still starting counts as a failure. Calls that wait for the same start
-// count once: otherwise three of them would quarantine a plugin that starts slowly on a busy machine. began is the time when the call began.
-func (p *pluginState) blameStart(began time.Time) bool {
-	now, last := time.Now(), p.startBlamed.Load()
-	return (last == nil || !began.Before(*last)) && p.startBlamed.CompareAndSwap(last, &now)
+// blameTimeout reports whether a call that began at a time, and timed out, counts as a failure. Calls that time out together count once:
+// otherwise three of them would quarantine a plugin that starts slowly on a busy machine, or whose calls tenon could not receive while it was
+// suspended.
+func (p *pluginState) blameTimeout(began time.Time) bool {
+	now, last := time.Now(), p.timeoutBlamed.Load()
+	return (last == nil || !began.Before(*last)) && p.timeoutBlamed.CompareAndSwap(last, &now)
 }
 
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left

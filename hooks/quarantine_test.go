@@ -124,15 +124,16 @@ func TestTimeoutDuringStart(t *testing.T) {
 	}
 }
 
-// Calls that wait for a start together are one failure; the others are not called, which each notice says once.
-func TestTimeoutsDuringOneStart(t *testing.T) {
+// Calls that time out together are one failure, whether they wait for a start or for an answer that tenon could not receive while it was
+// suspended. A module that is still compiling is not to blame, which each notice says once.
+func TestTimeoutsAtOneTime(t *testing.T) {
 	t.Parallel()
 	compiling := &warming{}
 	compiling.cold.Store(true)
 	for name, c := range map[string]struct {
 		remote sdk.RemoteHandler
 		counts bool
-	}{"process": {&starting{}, true}, "module": {compiling, false}} {
+	}{"process": {&starting{}, true}, "module": {compiling, false}, "late answer": {&warming{}, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {

@@ -37,8 +37,8 @@ There are three kinds of points:
   ` + "`onError: \"stop\"`" + ` the turn ends instead: use it for a redactor. A WASM module that is still compiling for the first time at the deadline
   has not failed; only its ` + "`" + `onError` + "`" + ` policy applies.
 - **Quarantine**: after three failures in a row, also across runs, a plugin is quarantined. tenon no longer calls it: its gates deny, its
-  hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine. Hooks
-  that time out together because their process is still starting are one failure. A call that fails because the machine has no
+  hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine. Calls
+  that time out together, such as while the process starts or tenon is suspended, are one failure. A call that fails because the machine has no
   files, processes, memory or disk space left, or no usable temporary directory, does not count: tenon reports it
   once until a call succeeds.
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`" + `*` + "`" + ` matches any one member. A plugin outside the host
