@@ -139,7 +139,8 @@ func (countedError) Blameless() {}
 
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
 type RemoteReadier interface {
-	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotCalled if that is not the plugin's fault.
+	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotCalled if that is not the plugin's fault, or has
+	// counted as a failure before.
 	// It is called after a call has timed out, from any goroutine, and must return immediately.
 	Ready() error
 }

@@ -32,7 +32,7 @@ type Options struct {
 	Environ func() []string
 	// Host is the host's name and version, for the log of a plugin.
 	Host string
-	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default 5 s.
+	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default 30 s, as for MCP servers.
 	StartTimeout time.Duration
 	// StopTimeout limits the shutdown of a plugin; a quarter of it applies if an abandoned hook is still unanswered. Default 2 s.
 	StopTimeout time.Duration
@@ -59,7 +59,7 @@ func New(o Options) *Opener {
 		o.Environ = os.Environ
 	}
 	o.Host = cmp.Or(o.Host, "tenon")
-	o.StartTimeout = cmp.Or(o.StartTimeout, 5*time.Second)
+	o.StartTimeout = cmp.Or(o.StartTimeout, 30*time.Second)
 	o.StopTimeout = cmp.Or(o.StopTimeout, 2*time.Second)
 	o.Restarts = cmp.Or(o.Restarts, 5)
 	o.RestartDelay = cmp.Or(o.RestartDelay, 500*time.Millisecond)

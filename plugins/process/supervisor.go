@@ -33,6 +33,7 @@ type supervisor struct {
 // launch is a process from the beginning of its start.
 type launch struct {
 	cancel  context.CancelCauseFunc // ends the start
+	blamed  bool                    // a call that waited for the start counted as a failure; supervisor.mu guards it
 	started chan struct{}           // closed when the start has ended
 	in      *instance               // read this and err after started
 	err     error
