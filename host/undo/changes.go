@@ -19,16 +19,18 @@ const maxChildren = 10_000
 // netChange is the combined effect of a session on a file.
 type netChange struct {
 	Before, After snapshot.Entry
-	between       bool // another program changed the file in between
+	between       bool // another program changed the file in between, or another session during a command
 	seen          []snapshot.Entry
+	loose         []snapshot.Change // changes while a command ran, which another session may have made
 }
 
 // netChanges returns the combined changes that messages of a session made to files, including the changes of subagents since the first of the
-// messages. Unchanged files are left out.
-func (f *Files) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts) (map[snapshot.Path]*netChange, error) {
+// messages. Unchanged files are left out. own receives the session and those subagents.
+func (f *Files) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts, own map[string]bool) (map[snapshot.Path]*netChange, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
+	own[session] = true
 	patches := slices.Collect(store.PartsOf[*sdk.PatchPart](list...))
 	more, err := f.childPatches(ctx, session, list[0].Info.Head().ID)
 	if err != nil {
@@ -39,6 +41,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 	slices.SortFunc(patches, func(a, b *sdk.PatchPart) int { return strings.Compare(a.ID, b.ID) })
 	out := map[snapshot.Path]*netChange{}
 	for _, p := range patches {
+		own[p.SessionID] = true
 		changes, err := changesOf(p)
 		if err == nil {
 			err = f.isHere(p, changes)
@@ -51,6 +54,9 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 				out[c.Path] = &netChange{Before: c.Before}
 			}
 			out[c.Path].take(c)
+			if p.Hash != "" {
+				out[c.Path].loose = append(out[c.Path].loose, c)
+			}
 		}
 	}
 	maps.DeleteFunc(out, func(_ snapshot.Path, n *netChange) bool { return n.Before.Same(n.After) && !n.between })
@@ -124,7 +130,7 @@ func (f *Files) Changes(ctx context.Context, s *sdk.Session) ([]FileChange, erro
 	if err != nil {
 		return nil, err
 	}
-	net, err := f.netChanges(ctx, s.ID, live.WithoutUndone(list, s.Revert))
+	net, err := f.netChanges(ctx, s.ID, live.WithoutUndone(list, s.Revert), map[string]bool{})
 	if err != nil || len(net) == 0 {
 		return nil, err
 	}

@@ -20,14 +20,14 @@ import (
 // ErrElsewhere is returned if the session changed files of another working tree than the host's.
 var ErrElsewhere = errors.New("the session changed files of another directory")
 
-// ConflictError lists files that were modified after the session wrote them. Nothing was changed.
+// ConflictError lists files that were modified after the session wrote them, or also by another session. Nothing was changed.
 type ConflictError struct {
 	Files []string // sorted, relative to the project
 }
 
 // Error lists the files.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("these files were changed after the session wrote them: %s", strings.Join(e.Files, ", "))
+	return fmt.Sprintf("these files were also changed by another session, by another program or by you: %s", strings.Join(e.Files, ", "))
 }
 
 // Options select the messages to undo.
@@ -71,7 +71,11 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if damagedSince(list[:from], damaged) {
 		return nil, fmt.Errorf("not all changed files are known: %w", readErr)
 	}
-	net, err := k.Files.netChanges(ctx, k.Conversation.ID(), list[from:])
+	own := map[string]bool{}
+	net, err := k.Files.netChanges(ctx, k.Conversation.ID(), list[from:], own)
+	if err == nil && len(net) > 0 && !o.Force {
+		err = k.Files.markShared(ctx, own, list[from].Info.Head().ID, net)
+	}
 	if err != nil {
 		return nil, err
 	}

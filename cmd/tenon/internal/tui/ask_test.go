@@ -334,7 +334,7 @@ func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	t.Parallel()
 	m, now, press := yesModel(t)
 	m.Update(m.startedBy(func() { m.revert(host.RevertOptions{}) })())
-	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› n  No") {
+	if screen := m.plain(); !strings.Contains(screen, "Overwrite changes") || strings.Contains(screen, "› n  No") {
 		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
 	}
 	press(0, "revert false")

@@ -338,11 +338,11 @@ func (m *model) browse(address string) {
 	})
 }
 
-// conflictQuestion asks whether undo may overwrite files that changed since.
+// conflictQuestion asks whether undo may overwrite changes of others.
 func (m *model) conflictQuestion(err error, force func()) dialog.Dialog {
 	keep := func() {}
 	return dialog.NewChoice(view.Asked{
-		Question: "Overwrite files that changed after the session wrote them?", Body: terminal.OneLine(err.Error()),
+		Question: "Overwrite changes that are not from this session?", Body: terminal.OneLine(err.Error()),
 	}, []dialog.Option{
 		{Key: "n", Label: "No, keep them", Run: keep},
 		{Key: "y", Label: "Yes, overwrite them", Run: force},

@@ -1,0 +1,48 @@
+package undo
+
+import (
+	"context"
+	"slices"
+
+	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/snapshot"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// markShared marks the loose changes that a session outside of own recorded, too: both worked in the directory at that time, and undo must not
+// revert the work of the other one unasked. Messages before since do not count.
+func (f *Files) markShared(ctx context.Context, own map[string]bool, since string, net map[snapshot.Path]*netChange) error {
+	all, err := f.Sessions.Sessions(ctx, store.Query{ProjectID: f.Project.ID, Children: true, Archived: true, Limit: maxChildren})
+	if _, err = store.Readable(err); err != nil {
+		return err
+	}
+	for _, s := range all {
+		if own[s.ID] {
+			continue
+		}
+		list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
+		if _, err = store.Readable(err); err != nil {
+			return err
+		}
+		for _, m := range live.WithoutUndone(list, s.Revert) {
+			a, ok := m.Info.(*sdk.AssistantMessage)
+			if !ok || a.ID < since || a.Time.Created < s.Time.Created || a.Path.Root != f.Project.Worktree { // older ones are copies in a fork
+				continue
+			}
+			for p := range store.PartsOf[*sdk.PatchPart](m) {
+				changes, err := changesOf(p)
+				if err != nil {
+					return err
+				}
+				for _, c := range changes {
+					same := func(l snapshot.Change) bool { return l.Before.Same(c.Before) || l.After.Same(c.After) }
+					if n := net[c.Path]; n != nil && slices.ContainsFunc(n.loose, same) {
+						n.between = true
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
