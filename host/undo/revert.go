@@ -74,7 +74,7 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	own := map[string]bool{}
 	net, err := k.Files.netChanges(ctx, k.Conversation.ID(), list[from:], own)
 	if err == nil && len(net) > 0 && !o.Force {
-		err = k.Files.markShared(ctx, own, list[from].Info.Head().ID, net)
+		err = k.Files.markShared(ctx, own, list[from:], net)
 	}
 	if err != nil {
 		return nil, err

@@ -11,14 +11,21 @@ import (
 )
 
 // markShared marks the loose changes that a session outside of own recorded, too: both worked in the directory at that time, and undo must not
-// revert the work of the other one unasked. Messages before since do not count.
-func (f *Files) markShared(ctx context.Context, own map[string]bool, since string, net map[snapshot.Path]*netChange) error {
+// revert the work of the other one unasked. Only what sessions recorded since the first of the messages to undo counts.
+func (f *Files) markShared(ctx context.Context, own map[string]bool, undone []sdk.MessageWithParts, net map[snapshot.Path]*netChange) error {
+	since, begun := undone[0].Info.Head().ID, int64(0)
+	for _, m := range undone {
+		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
+			begun = a.Time.Created
+			break
+		}
+	}
 	all, err := f.Sessions.Sessions(ctx, store.Query{ProjectID: f.Project.ID, Children: true, Archived: true, Limit: maxChildren})
 	if _, err = store.Readable(err); err != nil {
 		return err
 	}
 	for _, s := range all {
-		if own[s.ID] {
+		if own[s.ID] || s.Time.Updated < begun {
 			continue
 		}
 		list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
