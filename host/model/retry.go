@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -180,7 +181,7 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 	if cfg.DelayMS > 0 {
 		base = time.Duration(cfg.DelayMS) * time.Millisecond
 	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	if errors.Is(err, os.ErrDeadlineExceeded) && !errors.As(err, new(*net.OpError)) { // a failed connection takes only seconds
 		limit = min(limit, silentRetries)
 	}
 	if retries >= limit {

@@ -3,6 +3,8 @@ package model
 import (
 	"errors"
 	"fmt"
+	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -208,5 +210,17 @@ func TestPriceTiers(t *testing.T) {
 				t.Errorf("type %q: %d tokens cost %s, want %s", typ, prompt, got, want.Times(prompt))
 			}
 		}
+	}
+}
+
+// A server that could not be reached is asked as often as one that fails; only a silent server is not, because each attempt takes minutes.
+func TestRetriesWithoutConnection(t *testing.T) {
+	t.Parallel()
+	unreached := &sdk.ProviderError{Err: &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}}
+	if _, err := RetryDelay(sdk.RetryConfig{}, unreached, defaultRetries-1); err != nil {
+		t.Errorf("the last retry of an unreachable server: %v", err)
+	}
+	if _, err := RetryDelay(sdk.RetryConfig{}, &sdk.ProviderError{Err: os.ErrDeadlineExceeded}, silentRetries); err == nil {
+		t.Error("a silent server has more retries")
 	}
 }
