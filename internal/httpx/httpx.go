@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"golang.org/x/net/http/httpproxy"
 )
@@ -101,6 +103,15 @@ func (e *ProxyError) Error() string { return "through the proxy " + e.Proxy + ":
 
 // Unwrap returns the error of the request.
 func (e *ProxyError) Unwrap() error { return e.Err }
+
+// Dialer returns a dialer for connections whose server may be silent for minutes. It notices within 45 seconds that a connection died silently,
+// for example because the network changed, like the pings of HTTP/2.
+func Dialer() *net.Dialer {
+	return &net.Dialer{
+		Timeout:         30 * time.Second,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 10 * time.Second, Count: 3},
+	}
+}
 
 // Port returns the port of the URL, or the usual port of http and https.
 func Port(u *url.URL) string {

@@ -52,6 +52,7 @@ func newWeb(remote *Remote, c *Conn) *web {
 		base = &url.URL{} // no request can be sent
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.DialContext = httpx.Dialer().DialContext
 	transport.MaxResponseHeaderBytes = 64 << 10                            // the time to read a challenge grows with the square of its length
 	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: 30 * time.Second} // notices connections that died while the machine slept
 	w := &web{conn: c, base: base, remote: remote, inner: httpx.Proxied{Transport: transport}}
