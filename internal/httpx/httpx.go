@@ -3,6 +3,7 @@ package httpx
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -51,8 +52,12 @@ func WithoutURL(err error) error {
 }
 
 // Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError, or ErrProxyAddress if the proxy's
-// address is invalid. This also applies to a transport without a proxy, which callers choose if http.ProxyFromEnvironment finds none.
+// address is invalid. This also applies to a transport without a proxy, which callers choose if http.ProxyFromEnvironment finds none. The
+// error for a certificate with an unknown issuer contains TrustRemedy.
 type Proxied struct{ *http.Transport }
+
+// TrustRemedy is the remedy for a server whose certificate has an unknown issuer, such as a proxy that inspects connections.
+const TrustRemedy = "if you trust the issuer, add its certificate to the system's (on Linux, SSL_CERT_FILE can name it)"
 
 // RoundTrip sends a request.
 func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -63,6 +68,9 @@ func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	resp, err := p.Transport.RoundTrip(req)
+	if errors.As(err, new(x509.UnknownAuthorityError)) {
+		err = fmt.Errorf("%w; %s", err, TrustRemedy)
+	}
 	if err == nil || p.Proxy == nil || req.Context().Err() != nil {
 		return resp, err
 	}

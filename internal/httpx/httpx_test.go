@@ -2,8 +2,10 @@ package httpx_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -153,6 +155,22 @@ func TestProxied(t *testing.T) {
 	_, err = httpx.Proxied{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}.RoundTrip(req)
 	if errors.As(err, new(*httpx.ProxyError)) || !errors.Is(err, context.Canceled) {
 		t.Errorf("RoundTrip() of a canceled request = %v, want context.Canceled alone", err)
+	}
+}
+
+// TestUnknownIssuer: every package that sends requests with Proxied gives the remedy for a proxy that inspects connections.
+func TestUnknownIssuer(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(nil)
+	server.Config.ErrorLog = log.New(io.Discard, "", 0) // the refused handshake
+	server.StartTLS()
+	defer server.Close()
+	resp, err := (&http.Client{Transport: httpx.Proxied{Transport: &http.Transport{}}}).Get(server.URL)
+	if err == nil {
+		_ = resp.Body.Close()
+	}
+	if !errors.As(err, new(x509.UnknownAuthorityError)) || !strings.Contains(err.Error(), httpx.TrustRemedy) {
+		t.Errorf("Get() = %v, want an unknown issuer with the remedy", err)
 	}
 }
 

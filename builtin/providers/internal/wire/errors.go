@@ -188,7 +188,7 @@ func connectionTrouble(err error, baseURL string) string {
 	}
 	switch {
 	case errors.As(err, new(x509.UnknownAuthorityError)):
-		return fmt.Sprintf("the certificate of %s is not trusted: its issuer is unknown; if you trust the issuer, add its certificate to the system's (on Linux, SSL_CERT_FILE can name it)", host)
+		return fmt.Sprintf("the certificate of %s is not trusted: its issuer is unknown; %s", host, httpx.TrustRemedy)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
 	case proxy != nil:
