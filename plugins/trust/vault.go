@@ -22,9 +22,10 @@ const (
 	indexFile = "index" // the index that the digest covers
 	filesDir  = "files" // the copy
 	tempStart = ".new-"
+	unused    = "unused" // marks a copy that is not used since the directory was last modified
 )
 
-// collectAfter is the time Collect keeps an unused copy: another tenon may still run it.
+// collectAfter is the time for which Collect keeps a copy that is no longer used: another tenon may still run it.
 const collectAfter = 24 * time.Hour
 
 // Vault keeps sealed copies of approved content, by digest. Copies are never modified. Safe for use from many goroutines and processes.
@@ -303,7 +304,7 @@ func (v *Vault) Remove(d Digest) error {
 	return child.RemoveAll(v.place(d))
 }
 
-// Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
+// Collect deletes the copies for which keep has returned false for a day: another tenon may still run the others.
 func (v *Vault) Collect(keep func(Digest) bool) error {
 	list, err := os.ReadDir(v.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -315,9 +316,20 @@ func (v *Vault) Collect(keep func(Digest) bool) error {
 		if err != nil {
 			continue // it no longer exists
 		}
-		d := Digest("sha256:" + e.Name()) // invalid for an unfinished copy
-		if (!d.Valid() || !keep(d)) && v.stamps.now().Sub(info.ModTime()) >= collectAfter {
-			problems = append(problems, child.RemoveAll(filepath.Join(v.dir, e.Name())))
+		place := filepath.Join(v.dir, e.Name())
+		if d := Digest("sha256:" + e.Name()); d.Valid() { // invalid for an unfinished copy
+			mark := filepath.Join(place, unused)
+			if keep(d) {
+				_ = os.Remove(mark) // usually there is none
+				continue
+			}
+			if f, err := os.OpenFile(mark, os.O_CREATE|os.O_EXCL, 0o600); err == nil {
+				_ = f.Close() // nothing was written
+				continue
+			}
+		}
+		if v.stamps.now().Sub(info.ModTime()) >= collectAfter {
+			problems = append(problems, child.RemoveAll(place))
 		}
 	}
 	return errors.Join(append(problems, err)...)

@@ -241,6 +241,20 @@ func TestCollect(t *testing.T) {
 	if _, err := v.Open(t.Context(), a.Digest); err != nil {
 		t.Error(err)
 	}
+	for _, used := range []bool{true, false, true, false} { // it was used until now: another tenon may run it
+		if err := v.Collect(func(trust.Digest) bool { return used }); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := v.Open(t.Context(), a.Digest); err != nil {
+			t.Errorf("an old copy that was used until now was deleted: %v", err)
+		}
+	}
+	if err := v.Collect(func(trust.Digest) bool { return false }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Open(t.Context(), a.Digest); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a copy that is no longer used is there: %v", err)
+	}
 	if err := errors.Join(v.Remove(a.Digest), v.Remove(a.Digest)); err != nil {
 		t.Error(err)
 	}
