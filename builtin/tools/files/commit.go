@@ -37,10 +37,13 @@ func commit(call *sdk.ToolCall, changes []*change) (err error) {
 	}
 	var done []string
 	for _, s := range all {
-		if err := s.file.Commit(); err != nil {
-			return partial(call, explain(s.path, err), done)
+		if err := s.change.unchanged(); err != nil {
+			return partial(call, err, done)
 		}
-		done = append(done, s.path)
+		if err := s.file.Commit(); err != nil {
+			return partial(call, explain(s.change.real, err), done)
+		}
+		done = append(done, s.change.real)
 	}
 	for _, c := range changes { // last, so that the content of a moved file always has a name
 		if !c.remove {
@@ -52,6 +55,16 @@ func commit(call *sdk.ToolCall, changes []*change) (err error) {
 		done = append(done, c.abs)
 	}
 	return nil
+}
+
+// unchanged returns an error if another program, such as a tenon in another terminal, has written the file since it was loaded: writing the new
+// content to the disk takes long enough for that.
+func (c *change) unchanged() error {
+	now, err := os.Lstat(c.real)
+	if c.old == nil && err != nil || c.old != nil && err == nil && os.SameFile(c.old, now) && statHash(c.old) == statHash(now) {
+		return nil
+	}
+	return fmt.Errorf("%w: %q changed on disk at this moment; read it again, then change it", errNotSeen, c.name)
 }
 
 // partial adds the names of the files that have already changed to the error of a file that could not be changed.
@@ -82,6 +95,9 @@ func (c *change) delete(changes []*change) error {
 			return nil
 		}
 	}
+	if err := c.unchanged(); err != nil {
+		return err
+	}
 	return dir.Remove(name)
 }
 
@@ -91,9 +107,9 @@ var errReadOnly = errors.New("file is read-only")
 // staged is the new content of a file, in a temporary file in the same directory. The directory is open: later changes of its path cannot
 // redirect the write.
 type staged struct {
-	path string // for messages
-	dir  *projectfs.Dir
-	file *atomicfile.Staged
+	change *change
+	dir    *projectfs.Dir
+	file   *atomicfile.Staged
 }
 
 // stage writes the new content to a temporary file. commit renames it, so that the file always has the complete old or new content. An existing
@@ -122,7 +138,7 @@ func (c *change) stage() (*staged, error) {
 		}
 		return err
 	}
-	s := &staged{path: c.real, dir: dir}
+	s := &staged{change: c, dir: dir}
 	if err == nil {
 		s.file, err = dir.Stage(name, c.after, o)
 	}

@@ -74,6 +74,38 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
+// A file that another program writes while the new content is prepared is neither replaced nor deleted.
+func TestCommitLate(t *testing.T) {
+	t.Parallel()
+	for name, other := range map[string]func(path string) error{
+		"in place": func(path string) error { return os.WriteFile(path, []byte("their longer text\n"), 0o600) },
+		"replaced": func(path string) error {
+			return errors.Join(os.WriteFile(path+".new", []byte("old\n"), 0o600), os.Rename(path+".new", path))
+		},
+		"created": func(path string) error { return os.WriteFile(path, []byte("their\n"), 0o600) },
+		"deleted": os.Remove,
+	} {
+		for _, remove := range []bool{false, true} {
+			path := filepath.Join(t.TempDir(), "f")
+			c := &change{target: target{abs: path, real: path, itself: path, name: "f"}, after: []byte("new\n"), remove: remove}
+			if name != "created" {
+				if err := os.WriteFile(path, []byte("old\n"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				c.old, _ = os.Stat(path)
+			}
+			if err := other(path); err != nil {
+				t.Fatal(err)
+			}
+			want, _ := os.ReadFile(path)
+			err := commit(&sdk.ToolCall{}, []*change{c})
+			if got, _ := os.ReadFile(path); err == nil || string(got) != string(want) {
+				t.Errorf("%s, removed %t: error %v, content %q, want %q", name, remove, err, got, want)
+			}
+		}
+	}
+}
+
 // TestOccurrencesTakeTheirSpace: replaceAll may have millions of places, and a slice that grows takes five times their space.
 func TestOccurrencesTakeTheirSpace(t *testing.T) {
 	t.Parallel()
