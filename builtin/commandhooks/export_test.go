@@ -1,5 +1,8 @@
 package commandhooks
 
+// Collect reads an output of a command.
+var Collect = collect
+
 // ParseJudgement reads the answer of a model and reports whether it blocks.
 func ParseJudgement(event, text string) (blocks bool, err error) {
 	r, err := judgement(event, text)

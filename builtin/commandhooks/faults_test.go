@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -302,6 +303,26 @@ func TestProcessOutsideOfTheGroup(t *testing.T) {
 		t.Errorf("what left the group ended before the hook: %v", err)
 	}
 	waitGone(t, strconv.Itoa(left))
+}
+
+// An answer counts even if the time to read it passed before it was read, as on a machine that stalls.
+func TestAnswerReadLate(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close() // as a process outside of the group holds it
+	if err := r.SetReadDeadline(time.Now().Add(-time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString("answer"); err != nil {
+		t.Fatal(err)
+	}
+	if got := string(commandhooks.Collect(r)); got != "answer" {
+		t.Errorf("output %q", got)
+	}
 }
 
 // TestAsync: a call does not wait for an async command, whose answer decides nothing; Close ends it.

@@ -168,15 +168,15 @@ func run(ctx context.Context, cmd *exec.Cmd, input []byte, confine func() (confi
 		_, _ = pipes.Stdin.Write(input) // the command need not read its input
 		_ = pipes.Stdin.Close()
 	})
-	collect := func(f *os.File) []byte {
-		data, _ := io.ReadAll(io.LimitReader(f, maxOutput+1)) // the exit code decides, not a read error
+	read := func(f *os.File) []byte {
+		data := collect(f)
 		if len(data) > maxOutput {
 			_ = child.Kill(cmd)
 		}
 		return data
 	}
-	streams.Go(func() { o.stdout = collect(pipes.Stdout) })
-	streams.Go(func() { o.stderr = collect(pipes.Stderr) })
+	streams.Go(func() { o.stdout = read(pipes.Stdout) })
+	streams.Go(func() { o.stderr = read(pipes.Stderr) })
 	err = cmd.Wait()
 	// Also kill the command's background processes, which hold the pipes.
 	killErr := errors.Join(child.Kill(cmd), leave())
@@ -198,4 +198,17 @@ func run(ctx context.Context, cmd *exec.Cmd, input []byte, confine func() (confi
 		return nil, err
 	}
 	return o, killErr
+}
+
+// collect reads a stream until it ends or drainTime has passed. If tenon itself was stopped for that time, the output is still in the pipe: it is
+// read then, because without it a refusal would be a permission.
+func collect(f *os.File) []byte {
+	limited := io.LimitReader(f, maxOutput+1)
+	data, err := io.ReadAll(limited) // the exit code decides, not a read error
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		_ = f.SetReadDeadline(time.Now().Add(drainTime))
+		late, _ := io.ReadAll(limited)
+		data = append(data, late...)
+	}
+	return data
 }
