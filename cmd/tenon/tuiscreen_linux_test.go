@@ -182,20 +182,20 @@ func (x *tui) leave() string {
 	return x.screen()
 }
 
-var variable = []struct {
-	is *regexp.Regexp
-	by string
-}{
-	{regexp.MustCompile(`· [0-9.]+ m?s( ·|$)`), "· TIME$1"},
-}
+var (
+	turnTime = regexp.MustCompile(`· ([0-9]+m )?[0-9.]+ ?m?s( ·|$)`)
+	cardTime = regexp.MustCompile(`( (?:\+[0-9]+ -[0-9]+|exit [0-9]+))( [0-9.]+ m?s)$`) // on the card of a call that took a second or longer
+)
 
 // scrubbed returns a screen without what changes from run to run.
 func scrubbed(screen string) string {
 	lines := strings.Split(screen, "\n")
-	for i := range lines {
-		for _, v := range variable {
-			lines[i] = v.is.ReplaceAllString(lines[i], v.by)
+	for i, line := range lines {
+		line = turnTime.ReplaceAllString(line, "· TIME$2")
+		if at := cardTime.FindStringSubmatchIndex(line); at != nil {
+			line = line[:at[2]] + strings.Repeat(" ", at[5]-at[4]) + line[at[2]:at[3]]
 		}
+		lines[i] = line
 	}
 	return strings.Join(lines, "\n")
 }
