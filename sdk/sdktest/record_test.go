@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,6 +98,18 @@ func TestReplay(t *testing.T) {
 				t.Errorf("differences (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A hook that starts its plugin on a busy machine may take longer than its limit in a turn.
+func TestReplayTakesItsTime(t *testing.T) {
+	t.Parallel()
+	hook := sdk.OnTextComplete(nil)
+	hook.Timeout = time.Nanosecond
+	hook = remote(hook, func(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answer, error) { return sdk.Answer{}, ctx.Err() })
+	got, err := sdktest.Replay(t.Context(), bundle(hook), []sdktest.Record{{Point: sdk.PointTextComplete, Input: json.RawMessage(`{}`), Value: json.RawMessage(`{"text":"a"}`)}})
+	if err != nil || len(got) > 0 {
+		t.Errorf("Replay = %v, %v, want the recorded answer", got, err)
 	}
 }
 

@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// replayTimeout is the least time for a hook in Replay: the result must not depend on how busy the machine is, and the first call starts the
+// plugin.
+const replayTimeout = 20 * time.Second
 
 // Difference is a difference between an answer and its recording.
 type Difference struct {
@@ -39,7 +44,7 @@ func (d Difference) String() string {
 
 // Replay calls the hooks of a started plugin with the inputs and values of the records, and compares the results with the recorded ones: the
 // value after the changes, the verdict with its reason and message, and the text of the error. Different changes that lead to the same value are
-// not a difference.
+// not a difference. Each hook may take 20 s, even if its own limit is shorter.
 //
 // Errors of Replay are about the records or the context, never about the plugin. A hook that the plugin no longer has is a Difference.
 func Replay(ctx context.Context, p sdk.Plugin, records []Record) ([]Difference, error) {
@@ -73,6 +78,7 @@ func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) 
 		return []Difference{{Field: "hook", Want: quote(name)}}, nil
 	}
 	hook := &hooks[at]
+	hook.Timeout = max(hook.Timeout, replayTimeout)
 	answer, err := run(ctx, &info, hook, &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: r.Input, Value: r.Value})
 	if err == nil {
 		err = judge(&info, &answer)
