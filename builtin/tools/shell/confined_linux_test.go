@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/internal/confine"
@@ -271,6 +272,17 @@ func TestTokenOf(t *testing.T) {
 		if token := shell.TokenOf(cmd.Process.Pid); token != "x" {
 			t.Fatalf("read %d: token %q", i, token)
 		}
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	cmd = exec.CommandContext(t.Context(), "sleep", "1000")
+	cmd.Env = []string{}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if token := shell.TokenOf(cmd.Process.Pid); token != "" || time.Since(begin) >= 5*time.Second {
+		t.Errorf("token %q of a process without variables, after %s", token, time.Since(begin))
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

@@ -125,14 +125,15 @@ func (f *family) survives(g *group, p process) (survives, known bool) {
 type process struct {
 	pid, session int
 	start        uint64
-	zombie       bool // it has ended
+	zombie       bool   // it has ended
+	memory       string // where its environment ends; 0 if it has ended or executes another program at this moment
 }
 
 // processOf returns a process.
 func processOf(pid int) (process, bool) {
 	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // after the name, which can contain any character: state, parent, group, session …
-	if len(fields) < 20 {
+	if len(fields) < 49 {
 		return process{}, false
 	}
 	session, err := strconv.Atoi(string(fields[3]))
@@ -140,7 +141,7 @@ func processOf(pid int) (process, bool) {
 		return process{}, false
 	}
 	start, err := strconv.ParseUint(string(fields[19]), 10, 64)
-	return process{pid, session, start, fields[0][0] == 'Z'}, err == nil
+	return process{pid, session, start, fields[0][0] == 'Z', string(fields[48])}, err == nil
 }
 
 // children returns the children of this process that were orphans: the kernel makes them children of its main thread. The children of other
@@ -163,11 +164,13 @@ func children() []int {
 // tokenOf returns the token of the call in a process's environment, or "" if it has none or cannot be read.
 func tokenOf(p process) string {
 	var env []byte
-	waitFor(func() (read bool) { // while a process executes a new program, its environment is empty
+	waitFor(func() (read bool) { // while a process executes another program, its environment is empty
 		var err error
 		env, err = os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-		return len(env) > 0 || err != nil || p.zombie
-	}, 5*exitWait)
+		before := p.memory
+		p, _ = processOf(p.pid)
+		return len(env) > 0 || err != nil || p.zombie || p.memory == before && p.memory != "0"
+	}, killWait)
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
 		if token, ok := bytes.CutPrefix(entry, []byte(tokenVariable+"=")); ok {
 			return string(token)
