@@ -5,6 +5,7 @@ package snapshot_test
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"syscall"
 	"testing"
@@ -87,5 +88,24 @@ func TestPipeInPlaceOfFile(t *testing.T) {
 		if err := p.Run(t.Context(), steps); !errors.Is(err, snapshot.ErrChanged) {
 			t.Errorf("%s: Run() = %v, want ErrChanged", name, err)
 		}
+	}
+}
+
+// Contents waits for the output of git however late it is read. Here it stays open for a while, as if the machine were slow.
+func TestContentsReadLate(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	git := filepath.Join(t.TempDir(), "git")
+	if err := os.WriteFile(git, []byte("#!/bin/sh\nsleep 1.2 &\nexec git \"$@\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.take()
+	p.openWith(snapshot.Options{Git: git})
+	name, err := p.Keep([]byte("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := p.Contents(t.Context(), []string{name}); err != nil || string(got[name]) != "one" {
+		t.Errorf("Contents() = %q, %v", got, err)
 	}
 }

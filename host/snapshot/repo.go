@@ -153,13 +153,15 @@ func (r *Repo) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, r.git, append([]string{"-c", "gc.auto=0", "-c", "gc.packRefs=false", "-c", "core.compression=1"}, args...)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(cleanEnv(), "GIT_DIR="+r.dir)
-	cmd.WaitDelay = time.Second
 	return cmd
 }
 
 // run runs git and returns its output. in may be nil.
 func (r *Repo) run(ctx context.Context, in []byte, args ...string) ([]byte, error) {
 	cmd := r.command(ctx, args...)
+	if args[0] == "gc" {
+		cmd.WaitDelay = time.Second // its programs, which keep its output open; no other command starts any, and a large output takes its time
+	}
 	var out, problem bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &out, &problem
 	if err := cmd.Run(); err != nil {
