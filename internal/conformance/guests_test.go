@@ -44,7 +44,7 @@ func (w *workshop) open() error {
 		return err
 	}
 	w.dir = dir
-	w.runtime = wasm.New(wasm.Options{CacheDir: plugintest.CompiledModules(filepath.Join(dir, "cache"))})
+	w.runtime = wasm.New(wasm.Options{CacheDir: plugintest.CompiledModules(filepath.Join(dir, "cache")), CompileTimeout: 10 * time.Minute})
 	w.python = sync.OnceValues(func() (string, error) {
 		// Not the shim of a version manager: it takes longer to start than the plugin.
 		path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
