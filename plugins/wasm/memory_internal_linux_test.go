@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"testing"
 
@@ -29,10 +30,10 @@ func TestTrimIsBounded(t *testing.T) {
 	t.Parallel()
 	g := &image{}
 	defer g.close()
-	g.share(memoryOf(t, maxShared, 0, 0))
+	g.share(t.Context(), memoryOf(t, maxShared, 0, 0))
 	m := memoryOf(t, maxShared, 5, 1)
 	for range 3 {
-		g.share(m)
+		g.share(t.Context(), m)
 	}
 	if m.runs != maxRuns {
 		t.Errorf("%d mappings, want %d", m.runs, maxRuns)
@@ -41,8 +42,21 @@ func TestTrimIsBounded(t *testing.T) {
 		t.Error("the memory changed")
 	}
 	large := memoryOf(t, maxShared+1<<16, 0, 0)
-	g.share(large)
+	g.share(t.Context(), large)
 	if large.runs != 0 {
 		t.Errorf("%d mappings of memory of %d bytes, want none", large.runs, large.size)
+	}
+}
+
+// An instance that is trimmed while its plugin is closed delays the end of Close little.
+func TestTrimEndsWithThePlugin(t *testing.T) {
+	t.Parallel()
+	life, end := context.WithCancel(t.Context())
+	end()
+	g := &image{}
+	defer g.close()
+	m := memoryOf(t, maxShared, 1, 1)
+	if g.share(life, m); g.data != nil || m.runs != 0 {
+		t.Errorf("image of %d bytes, %d mappings, want none", len(g.data), m.runs)
 	}
 }

@@ -60,7 +60,7 @@ func (i *instance) grew() bool { return i.memory.size > i.memory.trimmed }
 // trim shares the memory pages of the instance that are equal to those of other instances.
 func (i *instance) trim() {
 	i.trimmed, i.memory.trimmed = true, i.memory.size
-	i.shared.share(i.memory)
+	i.shared.share(i.plugin.active.Life(), i.memory)
 }
 
 // image is a copy of the memory of a module's first idle instance. Other instances share most of it: the data of the module and the results
@@ -73,8 +73,9 @@ type image struct {
 	failed bool // the system does not support it
 }
 
-// share maps the pages of memory that equal the image's. Memory larger than maxShared is left unchanged.
-func (g *image) share(m *guestMemory) {
+// share maps the pages of memory that equal the image's, unless life ends: making an image can take seconds on a busy machine, and Close waits
+// for it. Memory larger than maxShared is left unchanged.
+func (g *image) share(life context.Context, m *guestMemory) {
 	if m.size > maxShared {
 		return
 	}
@@ -82,10 +83,10 @@ func (g *image) share(m *guestMemory) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.data == nil && !g.failed {
-		g.failed = !g.make(memory)
+		g.failed = !g.make(life, memory)
 	}
 	page := os.Getpagesize()
-	for at, end := 0, min(len(memory), len(g.data)); at < end && m.runs < maxRuns; {
+	for at, end := 0, min(len(memory), len(g.data)); at < end && m.runs < maxRuns && life.Err() == nil; {
 		run := equalPages(memory[at:end], g.data[at:end], page)
 		if run >= minRun*page {
 			if !g.mapPages(memory[at:at+run], int64(at)) {
@@ -125,25 +126,28 @@ func (g *image) mapPages(memory []byte, offset int64) bool {
 }
 
 // make copies memory into a file without a name.
-func (g *image) make(memory []byte) bool {
+func (g *image) make(life context.Context, memory []byte) bool {
 	fd, err := unix.MemfdCreate("tenon-wasm", unix.MFD_CLOEXEC)
 	if err != nil {
 		return false
 	}
 	g.file = os.NewFile(uintptr(fd), "tenon-wasm")
-	if g.file.Truncate(int64(len(memory))) != nil || !g.fill(memory) {
+	if g.file.Truncate(int64(len(memory))) != nil || !g.fill(life, memory) {
 		return false
 	}
 	g.data, err = unix.Mmap(fd, 0, len(memory), unix.PROT_READ, unix.MAP_SHARED)
 	return err == nil
 }
 
-// fill writes the pages that are not zero.
-func (g *image) fill(memory []byte) bool {
+// fill writes the pages that are not zero, and reports whether all are written.
+func (g *image) fill(life context.Context, memory []byte) bool {
 	page := os.Getpagesize()
 	zero := make([]byte, page)
 	for at := 0; at < len(memory); at += page {
 		part := memory[at:min(at+page, len(memory))]
+		if life.Err() != nil {
+			return false
+		}
 		if bytes.Equal(part, zero[:len(part)]) {
 			continue
 		}
