@@ -59,8 +59,11 @@ func run(t *testing.T, dir, prompt string) []*sdk.ToolPart {
 		t.Fatal(err)
 	}
 	h, err := host.New(t.Context(), host.Options{
-		Config: &sdk.Config{Model: "offline/offline", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}}},
-		Store:  s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), files.New(), approved(t)}},
+		Config: &sdk.Config{
+			Model: "offline/offline", Permission: sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAllow}},
+			HookConfig: map[string]sdk.HookOverride{"mcp.key-guard": {Timeout: 60_000}}, // the server is still starting
+		},
+		Store: s, Logger: log, Version: "test", ReloadOptions: host.ReloadOptions{Plugins: []sdk.Plugin{offline.New(), agents.New(), files.New(), approved(t)}},
 		Project: sdk.Project{ID: "global", Directory: dir, Worktree: dir, Home: dir, ConfigDir: dir, DataDir: t.TempDir()},
 	})
 	if err != nil {
@@ -110,7 +113,7 @@ key-guard_check {"text": "AKIA0123456789ABCDEF"}`)
 		t.Fatalf("%d calls, want 3", len(calls))
 	}
 	if got := calls[0].State.Output; strings.Contains(got, "sk-0123") || !strings.Contains(got, "the key is [key removed], keep it") {
-		t.Errorf("notes.txt was read as %q", got)
+		t.Errorf("notes.txt was read as %q, %s", got, calls[0].State.Error)
 	}
 	if got := calls[1].State; got.Status != sdk.ToolError || !strings.Contains(got.Error, "keep-env: arguments: a.env is off limits") {
 		t.Errorf("a.env: %s %q %q", got.Status, got.Output, got.Error)
