@@ -36,6 +36,8 @@ func engine(t testing.TB, p *mcp.Plugin) *hooks.Engine {
 	e, err := hooks.New(hooks.Options{
 		Logger:  slog.New(slog.DiscardHandler),
 		Plugins: []hooks.Plugin{{Name: m.Name, Carrier: m.Carrier, Hooks: p.Hooks()}},
+		// The first hooks wait until the server has started.
+		Overrides: map[string]sdk.HookOverride{m.Name: {Timeout: sdk.MaxHookTimeout.Milliseconds()}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,7 @@ func fake(t testing.TB, mode string, env ...string) mcp.Server {
 	s := mcp.Server{
 		Name: "fake", Transport: mcp.TransportStdio, Command: self, Own: true,
 		Env:     map[string]string{"TENON_MCP_FAKE": mode, "GORACE": "atexit_sleep_ms=0"}, // the race detector waits a second at the end
-		Timeout: 10 * time.Second,
+		Timeout: time.Minute,
 	}
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
