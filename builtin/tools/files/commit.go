@@ -58,10 +58,13 @@ func commit(call *sdk.ToolCall, changes []*change) (err error) {
 }
 
 // unchanged returns an error if another program, such as a tenon in another terminal, has written the file since it was loaded: writing the new
-// content to the disk takes long enough for that.
+// content to the disk takes long enough for that. It compares the content: checkWritable can change the number of the file (overlayfs).
 func (c *change) unchanged() error {
-	now, err := os.Lstat(c.real)
-	if c.old == nil && err != nil || c.old != nil && err == nil && os.SameFile(c.old, now) && statHash(c.old) == statHash(now) {
+	now := change{target: c.target}
+	if err := now.load(); err != nil {
+		return fmt.Errorf("%q: %w", c.name, err)
+	}
+	if now.found == c.found {
 		return nil
 	}
 	return fmt.Errorf("%w: %q changed on disk at this moment; read it again, then change it", errNotSeen, c.name)
@@ -164,6 +167,8 @@ func checkWritable(dir *projectfs.Dir, name string, info fs.FileInfo) error {
 func explain(path string, err error) error {
 	remedy := ""
 	switch {
+	case errors.Is(err, errNotSeen):
+		return err // has its own
 	case errors.Is(err, syscall.ENOSPC):
 		remedy = "the disk is full: free some space; "
 	case errors.Is(err, fs.ErrPermission):

@@ -39,7 +39,7 @@ func TestCommitFails(t *testing.T) {
 		return target{abs: path, real: path, itself: path, name: name}
 	}
 	err = commit(&sdk.ToolCall{Directory: dir}, []*change{
-		{target: at("update"), old: info, before: []byte("u\n"), after: []byte("changed\n")},
+		{target: at("update"), old: info, before: []byte("u\n"), found: contentHash([]byte("u\n")), after: []byte("changed\n")},
 		{target: at("delete"), before: []byte("d\n"), remove: true},
 		{target: at("new/file"), after: []byte("n\n")},
 		{target: at("dir"), after: []byte("cannot replace a directory\n")},
@@ -74,33 +74,48 @@ func TestCommitFails(t *testing.T) {
 	}
 }
 
-// A file that another program writes while the new content is prepared is neither replaced nor deleted.
+// A file that another program writes while the new content is prepared is neither replaced nor deleted. Another file with the same content is:
+// on overlayfs, opening a file with hard links for writing makes such a copy.
 func TestCommitLate(t *testing.T) {
 	t.Parallel()
+	replace := func(path, content string) error {
+		return errors.Join(os.WriteFile(path+".new", []byte(content), 0o600), os.Rename(path+".new", path))
+	}
 	for name, other := range map[string]func(path string) error{
 		"in place": func(path string) error { return os.WriteFile(path, []byte("their longer text\n"), 0o600) },
-		"replaced": func(path string) error {
-			return errors.Join(os.WriteFile(path+".new", []byte("old\n"), 0o600), os.Rename(path+".new", path))
-		},
-		"created": func(path string) error { return os.WriteFile(path, []byte("their\n"), 0o600) },
-		"deleted": os.Remove,
+		"replaced": func(path string) error { return replace(path, "own\n") },
+		"copied":   func(path string) error { return replace(path, "old\n") },
+		"created":  func(path string) error { return os.WriteFile(path, []byte("their\n"), 0o600) },
+		"deleted":  os.Remove,
 	} {
 		for _, remove := range []bool{false, true} {
 			path := filepath.Join(t.TempDir(), "f")
-			c := &change{target: target{abs: path, real: path, itself: path, name: "f"}, after: []byte("new\n"), remove: remove}
+			c := &change{target: target{abs: path, real: path, itself: path, name: "f"}}
 			if name != "created" {
 				if err := os.WriteFile(path, []byte("old\n"), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				c.old, _ = os.Stat(path)
 			}
+			if err := c.load(); err != nil {
+				t.Fatal(err)
+			}
+			c.after, c.remove = []byte("new\n"), remove
 			if err := other(path); err != nil {
 				t.Fatal(err)
 			}
 			want, _ := os.ReadFile(path)
+			switch {
+			case name == "copied" && remove:
+				want = nil
+			case name == "copied":
+				want = c.after
+			}
 			err := commit(&sdk.ToolCall{}, []*change{c})
-			if got, _ := os.ReadFile(path); err == nil || string(got) != string(want) {
+			if got, _ := os.ReadFile(path); (err == nil) != (name == "copied") || string(got) != string(want) {
 				t.Errorf("%s, removed %t: error %v, content %q, want %q", name, remove, err, got, want)
+			}
+			if (name == "in place" || name == "replaced") && !strings.HasSuffix(fmt.Sprint(err), `: "f" changed on disk at this moment; read it again, then change it`) {
+				t.Errorf("%s, removed %t: error %v", name, remove, err)
 			}
 		}
 	}
