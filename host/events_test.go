@@ -349,19 +349,21 @@ func TestLargeOutputContinues(t *testing.T) {
 	}
 }
 
-// An output takes a quarter of a small context at most.
+// An output takes a quarter of a small context at most, even that of a tool with its own limit, such as read.
 func TestLargeOutputInASmallContext(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, call("large", `{}`), say("ok"))
-	b := base(m)
-	b.limits = sdk.ModelLimit{Context: 16_000, Output: 4000}
-	b.tools = []sdk.Tool{&tool{id: "large", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
-		return &sdk.ToolResult{Output: strings.Repeat("a line of 20 bytes.\n", 2000)}, nil
-	}}}
-	k := start(t, nil, b)
-	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, "[16000 of 40000 bytes shown.") {
-		t.Errorf("%d bytes: …%q", len(got), got[max(0, len(got)-200):])
+	for _, metadata := range []sdk.Object{nil, {"truncated": true}} {
+		m := newModel(t, call("large", `{}`), say("ok"))
+		b := base(m)
+		b.limits = sdk.ModelLimit{Context: 16_000, Output: 4000}
+		b.tools = []sdk.Tool{&tool{id: "large", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
+			return &sdk.ToolResult{Output: strings.Repeat("a line of 20 bytes.\n", 2000), Metadata: metadata}, nil
+		}}}
+		k := start(t, nil, b)
+		id, _ := k.prompt("go")
+		if got := k.results(id)[0]; !strings.Contains(got, "[16000 of 40000 bytes shown.") {
+			t.Errorf("%v: %d bytes: …%q", metadata, len(got), got[max(0, len(got)-200):])
+		}
 	}
 }
 

@@ -23,8 +23,11 @@ const (
 func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	metadata := r.Metadata
 	lines, size := OutputLimits(cfg)
-	if _, own := metadata["truncated"]; own {
-		lines, size = lines*2, size*2 // the tool already cut the output and added a note, which may exceed the limit
+	if _, own := metadata["truncated"]; own { // the tool already cut the output and added a note, which may exceed the usual limit
+		lines *= 2
+		if size >= defaultOutputBytes {
+			size *= 2
+		}
 	}
 	output := strings.ToValidUTF8(r.Output, "�")
 	kept := CutOutput(output, lines, size, r.KeepTail)
