@@ -160,7 +160,7 @@ func (x *tui) hides(text string) string {
 func (x *tui) idle() string {
 	x.t.Helper()
 	return x.until("the end of the turn", func(screen string) bool {
-		return !strings.Contains(screen, "esc interrupts") && regexp.MustCompile(`· [0-9.]+ m?s( ·|\n)`).MatchString(screen)
+		return !strings.Contains(screen, "esc interrupts") && turnTime.MatchString(screen)
 	})
 }
 
@@ -183,7 +183,7 @@ func (x *tui) leave() string {
 }
 
 var (
-	turnTime = regexp.MustCompile(`· ([0-9]+m )?[0-9.]+ ?m?s( ·|$)`)
+	turnTime = regexp.MustCompile(`(?m)· ([0-9]+m )?[0-9.]+ ?m?s( ·|$)`)
 	cardTime = regexp.MustCompile(`( (?:\+[0-9]+ -[0-9]+|exit [0-9]+))( [0-9.]+ m?s)$`) // on the card of a call that took a second or longer
 )
 
