@@ -3,6 +3,7 @@ package undo
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
@@ -11,9 +12,10 @@ import (
 )
 
 // markShared marks the loose changes that a session outside of own recorded, too: both worked in the directory at that time, and undo must not
-// revert the work of the other one unasked. Only what sessions recorded since the first of the messages to undo counts.
+// revert the work of the other one unasked. Only what sessions recorded since the first of the messages to undo counts, also if their message is
+// older: its calls may have run for long.
 func (f *Files) markShared(ctx context.Context, own map[string]bool, undone []sdk.MessageWithParts, net map[snapshot.Path]*netChange) error {
-	since, begun := undone[0].Info.Head().ID, int64(0)
+	since, begun := moment(undone[0].Info.Head().ID), int64(0)
 	for _, m := range undone {
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
 			begun = a.Time.Created
@@ -34,13 +36,16 @@ func (f *Files) markShared(ctx context.Context, own map[string]bool, undone []sd
 		}
 		for _, m := range live.WithoutUndone(list, s.Revert) {
 			a, ok := m.Info.(*sdk.AssistantMessage)
-			if !ok || a.ID < since || a.Time.Created < s.Time.Created || a.Path.Root != f.Project.Worktree { // older ones are copies in a fork
+			if !ok || a.Time.Created < s.Time.Created || a.Path.Root != f.Project.Worktree { // older ones are copies in a fork
 				continue
 			}
 			for p := range store.PartsOf[*sdk.PatchPart](m) {
 				changes, err := changesOf(p)
 				if err != nil {
 					return err
+				}
+				if moment(p.ID) < since {
+					continue
 				}
 				for _, c := range changes {
 					same := func(l snapshot.Change) bool { return l.Before.Same(c.Before) || l.After.Same(c.After) }
@@ -52,4 +57,10 @@ func (f *Files) markShared(ctx context.Context, own map[string]bool, undone []sd
 		}
 	}
 	return nil
+}
+
+// moment returns an identifier without its prefix, which is the time of its creation.
+func moment(id string) string {
+	_, text, _ := strings.Cut(id, "_")
+	return text
 }

@@ -181,6 +181,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 			return err
 		}
 		k.Conversation.AddPart(p)
+		k.Conversation.UpdateSession(func(*sdk.Session) {}) // markShared reads only sessions that were updated
 	}
 	if _, err := repo.Collect(ctx); err != nil {
 		k.Files.warn("old file states cannot be removed", "err", err)
