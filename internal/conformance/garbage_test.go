@@ -127,7 +127,7 @@ func TestBadProcesses(t *testing.T) {
 
 func openProcess(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin {
 	t.Helper()
-	p, err := process.New(process.Options{StartTimeout: 2 * time.Second}).Open(remote.Unit{
+	p, err := process.New(process.Options{StartTimeout: time.Second}).Open(remote.Unit{
 		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hook}}, Command: []string{program(t), fault}, Env: map[string]string{guestEnv: guestFault},
 	})
 	if err != nil {
