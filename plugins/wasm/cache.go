@@ -53,8 +53,8 @@ const (
 	loadPattern = "load-*"
 	// staleLoad is the age after which the directory of a load must belong to a killed process.
 	staleLoad = time.Hour
-	// maxWait bounds the wait for another process that compiles the same module.
-	maxWait = time.Minute
+	// maxWait bounds the wait for another process that compiles the same module. That process may be suspended, and CompileTimeout includes the wait.
+	maxWait = 20 * time.Second
 )
 
 var (

@@ -118,6 +118,14 @@ func TestCompiledOnce(t *testing.T) {
 	}
 }
 
+// A process that waited for another one in vain has time to compile the module before its calls fail.
+func TestTimeAfterWait(t *testing.T) {
+	t.Parallel()
+	if limit := New(Options{}).options.CompileTimeout; maxWait > limit/2 {
+		t.Errorf("calls wait %s for another process, and fail after %s", maxWait, limit)
+	}
+}
+
 // The entries that were not used for longest make room.
 func TestEvict(t *testing.T) {
 	t.Parallel()
