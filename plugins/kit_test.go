@@ -65,6 +65,7 @@ type carrier struct {
 	describe string // what a plugin says of itself
 	opened   []remote.Unit
 	asked    []remote.Unit
+	starts   func() // waits until the program has started
 	make     func(u remote.Unit) sdk.Plugin
 }
 
@@ -72,6 +73,9 @@ func (c *carrier) Describe(_ context.Context, u remote.Unit) (sdk.Description, e
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = append(c.asked, u)
+	if c.starts != nil {
+		c.starts()
+	}
 	if c.describe == "" {
 		return sdk.Description{}, errors.New("it crashed")
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -203,6 +204,32 @@ func TestBareProgram(t *testing.T) {
 	if u := p.process.opened[0]; u.Command[0] != u.Program || !strings.HasPrefix(u.Program, p.path("data/plugins/store")) || len(u.Checksum) != 64 {
 		t.Errorf("unit %+v", u)
 	}
+}
+
+// A start of tenon that waits for a program says so.
+func TestSlowProgram(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	said := make(lines)
+	p.options.Logger = slog.New(slog.NewTextHandler(said, nil))
+	p.process.describe, p.process.starts = `{"name": "deploy", "hooks": [{"point": "event"}]}`, func() {
+		if line := <-said; !strings.Contains(line, "waiting for a plugin") || !strings.Contains(line, "plugin=deploy") {
+			t.Errorf("said %q", line)
+		}
+	}
+	p.write("config/plugins", files{"deploy": "+x#!/bin/sh\n"})
+	p.approve()
+	if len(p.process.asked) != 1 {
+		t.Errorf("asked %d times", len(p.process.asked))
+	}
+}
+
+// lines passes each line on.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
 }
 
 // TestDescribesLater reads a package that has a runtime and does not say what it contributes.

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -167,7 +168,9 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	}
 	u.Description = sdk.Description{Name: i.Name, Runtime: i.Manifest.Runtime}
 	u.Grants, u.Env = nil, nil
+	slow := time.AfterFunc(time.Second, func() { l.log.Warn("still waiting for a plugin to start and list its contributions", "plugin", i.Name) })
 	said, err := l.opts.Openers[i.Carrier].Describe(ctx, u)
+	slow.Stop()
 	if err != nil {
 		return fmt.Errorf("%s: list its contributions: %w", i.Path, err)
 	}
