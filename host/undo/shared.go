@@ -35,30 +35,38 @@ func (f *Files) markShared(ctx context.Context, own map[string]bool, undone []sd
 		if own[s.ID] || s.Time.Updated < begun {
 			continue
 		}
-		list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
-		if _, err = store.Readable(err); err != nil && !errors.Is(err, store.ErrNotFound) { // it may be deleted meanwhile
+		changes, err := f.recorded(ctx, &s, since)
+		if err != nil {
 			return err
 		}
-		for _, m := range live.WithoutUndone(list, s.Revert) {
-			a, ok := m.Info.(*sdk.AssistantMessage)
-			if !ok || a.Time.Created < s.Time.Created || a.Path.Root != f.Project.Worktree { // older ones are copies in a fork
-				continue
-			}
-			for p := range store.PartsOf[*sdk.PatchPart](m) {
-				changes, err := changesOf(p)
-				if err != nil || moment(p.ID) < since {
-					continue // an invalid part is like a damaged row
-				}
-				for _, c := range changes {
-					same := func(l snapshot.Change) bool { return l.Before.Same(c.Before) || l.After.Same(c.After) }
-					if n := net[c.Path]; n != nil && slices.ContainsFunc(n.loose, same) {
-						n.between = true
-					}
-				}
+		for _, c := range changes {
+			same := func(l snapshot.Change) bool { return l.Before.Same(c.Before) || l.After.Same(c.After) }
+			if n := net[c.Path]; n != nil && slices.ContainsFunc(n.loose, same) {
+				n.between = true
 			}
 		}
 	}
 	return nil
+}
+
+// recorded returns the changes that a session recorded in this working tree since a moment, and did not undo.
+func (f *Files) recorded(ctx context.Context, s *sdk.Session, since string) ([]snapshot.Change, error) {
+	list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
+	if _, err = store.Readable(err); err != nil && !errors.Is(err, store.ErrNotFound) { // it may be deleted meanwhile
+		return nil, err
+	}
+	list = slices.DeleteFunc(live.WithoutUndone(list, s.Revert), func(m sdk.MessageWithParts) bool {
+		a, ok := m.Info.(*sdk.AssistantMessage)
+		return !ok || a.Time.Created < s.Time.Created || a.Path.Root != f.Project.Worktree // older ones are copies in a fork
+	})
+	var out []snapshot.Change
+	for p := range store.PartsOf[*sdk.PatchPart](list...) {
+		if moment(p.ID) >= since {
+			changes, _ := changesOf(p) // an invalid part is like a damaged row
+			out = append(out, changes...)
+		}
+	}
+	return out, nil
 }
 
 // moment returns an identifier without its prefix, which is the time of its creation.
