@@ -1,6 +1,7 @@
 package conformance_test
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -276,7 +277,7 @@ func openCase(t *testing.T, c Case, command ...string) sdk.Plugin {
 // openGuest is openCase for a guest of this program.
 func openGuest(t *testing.T, c Case, guest string, command ...string) sdk.Plugin {
 	t.Helper()
-	p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
+	p, err := process.New(process.Options{StartTimeout: cmp.Or(c.StartTimeout, 20*time.Second)}).Open(remote.Unit{
 		Description: c.Description, Command: command, Root: sourceRoot(t), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 		Env: map[string]string{guestEnv: guest},
 	})

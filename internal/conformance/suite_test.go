@@ -55,6 +55,8 @@ type Case struct {
 	Description sdk.Description
 	Options     json.RawMessage // what the host will give the plugin
 	Secrets     map[string]string
+	// StartTimeout limits the start of a process. Default 20 s: a machine may have other things to do.
+	StartTimeout time.Duration
 }
 
 // InProcess returns the plugin as a builtin one.
