@@ -156,7 +156,8 @@ func TestRevertSubagent(t *testing.T) {
 	k.is("after unrevert", map[string]string{"a.txt": "two"})
 }
 
-// Without snapshots, only messages are undone. A tool that only reads takes no snapshots.
+// Outside a repository, the files that calls announce are undone, but no others; without snapshots, only messages. A tool that only reads
+// takes no snapshots.
 func TestSnapshotsOff(t *testing.T) {
 	t.Parallel()
 	off := false
@@ -173,19 +174,38 @@ func TestSnapshotsOff(t *testing.T) {
 				o.Logger = logs.logger()
 				change(o)
 			})
-			id := k.session()
-			k.turn(id, k.bash, func() { k.write("a.txt", "two") })
-			r := k.revert(host.RevertOptions{SessionID: id})
-			if told := logs.has("cannot be undone"); told != (name != "switched off") {
-				t.Errorf("the reason was logged: %v", told)
+			none := func(when string) {
+				if _, err := os.Stat(filepath.Join(k.kit.dir, "data", "snapshots")); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("snapshots %s = %v, want none", when, err)
+				}
 			}
-			if len(r.Files) != 0 || r.Messages != 3 {
+			id := k.session()
+			k.turn(id, k.bash, func() { k.write("a.txt", "two"); k.write("b.txt", "two") })
+			none("after a command")
+			k.turn(id, k.edit, func() { k.write("b.txt", "three") }, k.path("b.txt"))
+			if logs.has("cannot be undone") {
+				t.Error("a warning that nothing can do anything about")
+			}
+			edited := []string{"b.txt"}
+			if name == "switched off" {
+				edited = []string{}
+				none("after an edit")
+			}
+			r := k.revert(host.RevertOptions{SessionID: id})
+			if !slices.Equal(r.Files, edited) || r.Messages != 3 || (r.Off == "") != (name == "switched off") {
+				t.Errorf("Revert() = %+v, want the files %q, 3 messages and the reason for no more files", r, edited)
+			}
+			after := map[string]string{"a.txt": "two", "b.txt": "three"}
+			if name != "switched off" {
+				after["b.txt"] = "two"
+			}
+			k.is("after the revert of the edit", after)
+			if r := k.revert(host.RevertOptions{SessionID: id}); !slices.Equal(r.Files, []string{}) || r.Messages != 3 {
 				t.Errorf("Revert() = %+v, want no file and 3 messages", r)
 			}
-			k.is("after the revert", map[string]string{"a.txt": "two"})
-			if _, err := os.Stat(filepath.Join(k.kit.dir, "data", "snapshots")); !errors.Is(err, os.ErrNotExist) {
-				t.Errorf("snapshots = %v, want none", err)
-			}
+			k.is("after the revert of the command", after)
+			k.unrevert(id)
+			k.is("after unrevert", map[string]string{"a.txt": "two", "b.txt": "three"})
 		})
 	}
 	t.Run("reading tool", func(t *testing.T) {

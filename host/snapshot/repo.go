@@ -49,8 +49,8 @@ func (l Limits) complete() Limits {
 }
 
 var (
-	// ErrOff is returned if snapshots are off here; the text has the reason.
-	ErrOff = errors.New("snapshots are off")
+	// ErrOff is returned if states are not recorded here; the text has the reason.
+	ErrOff = errors.New("file changes are not recorded")
 	// ErrGone is returned if a content is no longer stored.
 	ErrGone = errors.New("content is no longer stored")
 )
@@ -59,7 +59,8 @@ var (
 type Options struct {
 	Dir      string   // for all projects; the directory of this project is below it
 	Worktree string   // absolute
-	Home     string   // the user's home; it, and directories that contain it, have no snapshots
+	Home     string   // the user's home: Take records no states of it and of directories that contain it
+	Off      string   // why Take records no states; empty if it does
 	Exclude  []string // absolute names of files and directories that are never recorded
 	Git      string   // the command; empty: the git in PATH
 	Limits   Limits
@@ -72,6 +73,7 @@ type Repo struct {
 	git      string
 	exclude  []string // real paths
 	limits   Limits
+	off      string // why Take records no states
 
 	slow    atomic.Bool // Take took too long in this project
 	packers sync.Pool   // of *zlib.Writer
@@ -83,24 +85,24 @@ type Repo struct {
 	since  int        // files that were read since then
 }
 
-// Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
+// Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff without git or if the project does not exist.
 func Open(o Options) (*Repo, error) {
 	worktree, err := filepath.EvalSymlinks(o.Worktree)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrOff, err)
-	}
-	if filepath.Dir(worktree) == worktree {
-		return nil, fmt.Errorf("%w: the project is the root of a file system", ErrOff)
-	}
-	if o.Home != "" && projectfs.Inside(worktree, projectfs.Real(o.Home)) {
-		return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
 	}
 	git, err := projectfs.LookPath(cmp.Or(o.Git, "git"), worktree)
 	if err != nil {
 		return nil, fmt.Errorf("%w: git not found in PATH", ErrOff)
 	}
 	sum := sha256.Sum256([]byte(worktree))
-	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git, limits: o.Limits.complete()}
+	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git, limits: o.Limits.complete(), off: o.Off}
+	switch {
+	case filepath.Dir(worktree) == worktree:
+		r.off = "the project is the root of a file system"
+	case o.Home != "" && projectfs.Inside(worktree, projectfs.Real(o.Home)):
+		r.off = "the project is a home directory"
+	}
 	for _, name := range append([]string{o.Dir}, o.Exclude...) {
 		r.exclude = append(r.exclude, projectfs.Real(name))
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/host/snapshot"
 )
 
-// Snapshots are off where they must not be made, and the error says why.
+// No states are taken where they must not be, and the error says why. Single files are recorded, except without a project.
 func TestOff(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -24,13 +24,22 @@ func TestOff(t *testing.T) {
 		"home directory":   {Worktree: home, Home: home},
 		"above the home":   {Worktree: filepath.Dir(home), Home: home},
 		"file system root": {Worktree: filepath.VolumeName(home) + string(filepath.Separator)},
+		"the caller's":     {Worktree: t.TempDir(), Off: "not here"},
 		"not there":        {Worktree: filepath.Join(home, "none")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o.Dir = t.TempDir()
-			if _, err := snapshot.Open(o); !errors.Is(err, snapshot.ErrOff) {
-				t.Errorf("Open() = %v, want ErrOff", err)
+			r, err := snapshot.Open(o)
+			if err == nil {
+				mine := filepath.Join(t.TempDir(), "mine")
+				if _, err := r.Record(r.PathOf(mine)); err != nil || !r.Never() {
+					t.Errorf("Record() = %v, Never() = %v, want that only single files are recorded", err, r.Never())
+				}
+				_, err = r.Take(t.Context())
+			}
+			if !errors.Is(err, snapshot.ErrOff) {
+				t.Errorf("Open() and Take() = %v, want ErrOff", err)
 			}
 		})
 	}

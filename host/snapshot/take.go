@@ -26,27 +26,37 @@ const (
 var errSlow = errors.New("a snapshot of this project takes too long")
 
 // Take records the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to store many
-// files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on for a day; filelock.ErrLocked. Record and Run work
-// anyway.
+// files together. Errors: that of Off; it is also returned if a state takes longer than Limits.MaxTime, and from then on for a day;
+// filelock.ErrLocked.
 func (r *Repo) Take(ctx context.Context) (tree *Tree, err error) {
-	if r.slow.Load() {
-		return nil, r.tooSlow()
+	if err := r.Off(); err != nil {
+		return nil, err
 	}
 	err = r.exclusive(ctx, func() (err error) {
 		limited, cancel := context.WithTimeoutCause(ctx, r.limits.MaxTime, errSlow)
 		defer cancel()
 		if tree, err = r.take(limited); err != nil && context.Cause(limited) == errSlow {
 			r.slow.Store(true)
-			err = errors.Join(r.tooSlow(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
+			err = errors.Join(r.Off(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
 		}
 		return err
 	})
 	return tree, err
 }
 
-func (r *Repo) tooSlow() error {
-	return fmt.Errorf("%w for a day: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
+// Off returns why Take records no states in this project; nil if it does. Record and Run work anyway. Errors: ErrOff.
+func (r *Repo) Off() error {
+	switch {
+	case r.off != "":
+		return fmt.Errorf("%w, except by the edit tools: %s", ErrOff, r.off)
+	case r.slow.Load():
+		return fmt.Errorf("%w for a day, except by the edit tools: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
+	}
+	return nil
 }
+
+// Never reports whether Take records no states because of what the project is.
+func (r *Repo) Never() bool { return r.off != "" }
 
 // take does the work of Take. The caller holds mu and the lock.
 func (r *Repo) take(ctx context.Context) (*Tree, error) {

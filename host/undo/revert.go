@@ -48,6 +48,8 @@ type Reverted struct {
 	MessageID string   `json:"messageID,omitempty"` // the first undone message; empty if none is undone
 	Messages  int      `json:"messages"`            // number of messages that were not undone before; 0 after redo
 	Files     []string `json:"files"`               // changed files, relative to the project, sorted
+	// Off is why changes that commands made are not recorded in this project, and so not undone; empty if they are.
+	Off string `json:"off,omitempty"`
 }
 
 // Revert undoes the changes since a message; see host.Revert.
@@ -79,9 +81,14 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, off := k.Files.open()
-	k.complain(off)
 	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: max(0, end-from)}
+	repo, off := k.Files.open()
+	if off == nil {
+		off = repo.Off()
+	}
+	if off != nil {
+		out.Off = off.Error()
+	}
 	return k.change(ctx, net, out, o.Force)
 }
 

@@ -36,17 +36,16 @@ type Files struct {
 func (f *Files) open() (*snapshot.Repo, error) {
 	f.once.Do(func() {
 		p := f.Project
+		o := snapshot.Options{Dir: filepath.Join(p.DataDir, "snapshots"), Worktree: p.Worktree, Home: p.Home, Exclude: []string{p.DataDir}}
 		if !p.Git {
-			f.err = fmt.Errorf("%w: %s is not in a git repository", snapshot.ErrOff, p.Directory)
-			return
+			o.Off = p.Directory + " is not in a git repository"
 		}
-		dir := filepath.Join(p.DataDir, "snapshots")
-		f.repo, f.err = snapshot.Open(snapshot.Options{Dir: dir, Worktree: p.Worktree, Home: p.Home, Exclude: []string{p.DataDir}})
+		f.repo, f.err = snapshot.Open(o)
 	})
 	return f.repo, f.err
 }
 
-// On reports whether changes can be reverted in this project.
+// On reports whether changes can be reverted in this project, at least those that calls announce.
 func (f *Files) On() bool {
 	_, err := f.open()
 	return err == nil
@@ -96,7 +95,7 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 	var err error
 	if len(paths) > 0 {
 		err = k.name(repo, paths)
-	} else if k.window.tree == nil {
+	} else if k.window.tree == nil && !repo.Never() {
 		if k.window.tree, err = repo.Take(ctx); err == nil {
 			live.ReplacePart(k.Conversation, k.window.message, func(p *sdk.StepStartPart) bool { p.Snapshot = k.window.tree.Hash; return true })
 		}

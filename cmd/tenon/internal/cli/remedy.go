@@ -238,7 +238,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{host.ErrElsewhere, ExitTurn, "run it there, or pass that directory with --dir; if you moved the project, move it back first"},
 		{snapshot.ErrGone, ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
 		{snapshot.ErrChanged, ExitTurn, "run it again when no other program changes the file; move away a directory with your files that is in its place"},
-		{snapshot.ErrOff, ExitTurn, "work in a git repository (not a home directory), with git in PATH"},
+		{snapshot.ErrOff, ExitTurn, "install git, or put it in PATH"},
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},

@@ -51,6 +51,9 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 		text += "; " + hint
 	}
 	a.Say("%s", text)
+	if r.Off != "" {
+		a.Say("%s", terminal.OneLine(r.Off))
+	}
 	var b strings.Builder
 	for _, file := range r.Files {
 		fmt.Fprintln(&b, terminal.FileName(file))

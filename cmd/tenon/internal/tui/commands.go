@@ -196,6 +196,9 @@ func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []trans
 	switch {
 	case !o.Redo:
 		done += " undone; ctrl+x r restores them until the next prompt"
+		if r.Off != "" {
+			done += "; " + terminal.OneLine(r.Off)
+		}
 		if i := slices.IndexFunc(prompts, func(p transcript.Prompt) bool { return p.ID == r.MessageID }); i >= 0 {
 			prompt = prompts[i]
 		}
