@@ -44,7 +44,8 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		d.Action = sdk.ActionAsk
 		r.Metadata["asks"] = visible.Cut(strings.TrimSuffix(gate.Plugin+": "+gate.Reason, ": "), maxAskReason, "…")
 	}
-	if d.Action == sdk.ActionAllow {
+	agreed := r.Agreed != nil && *r.Agreed && !d.Final && !d.Implied && gate.Verdict != sdk.VerdictAsk
+	if d.Action == sdk.ActionAllow || agreed {
 		return nil
 	}
 	alwaysAsk := d.AlwaysAsks(&r)

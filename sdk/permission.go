@@ -137,6 +137,9 @@ type PermissionRequest struct {
 	// Verbatim is the reason why the effects of Patterns are not fully known, so that the text is shown whole. Empty if they are known. Only
 	// a rule with the pattern * allows such a text, and only if no rule for the same permission denies or asks for another pattern.
 	Verbatim string `json:"-"`
+	// Agreed is shared by the requests of a call that the first of them shows to the user. Once he grants one of them, the later ones are granted,
+	// unless a rule or a gate wants an answer about one. Nil: each is judged alone.
+	Agreed *bool `json:"-"`
 }
 
 // AnyFile is the pattern of an ImpliedPermission for an unknown file. Every rule that denies a file by name applies.

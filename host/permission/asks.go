@@ -34,6 +34,7 @@ type pendingPermission = pending[sdk.PermissionRequest, permissionReply]
 type permissionReply struct {
 	reply   sdk.Reply
 	message string
+	byUser  bool // to this request
 }
 
 // NewAsks returns an empty set of requests. ctx ends with the host. The user's answers may add approvals.
@@ -72,6 +73,9 @@ func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, always
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case answer.reply != sdk.ReplyReject:
+		if r.Agreed != nil && answer.byUser {
+			*r.Agreed = true
+		}
 		return nil
 	case answer.message != "":
 		return &sdk.Refusal{By: "user", Reason: "the user says: " + answer.message}
@@ -203,7 +207,7 @@ func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
 	if err != nil {
 		return err
 	}
-	a.resolve(p, permissionReply{reply, message})
+	a.resolve(p, permissionReply{reply, message, true})
 	for _, other := range a.permissions {
 		if reply == sdk.ReplyReject && other.request.SessionID == p.request.SessionID {
 			a.resolve(other, permissionReply{reply: sdk.ReplyReject})

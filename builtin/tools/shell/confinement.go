@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
@@ -35,7 +37,22 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 	for i := range requests {
 		requests[i].Metadata["sandbox"] = text
 	}
-	return requests, nil
+	return together(requests), nil
+}
+
+// together reverses requests, so that the widest comes first and one question covers them: the metadata of each tells what those after it are
+// about.
+func together(requests []sdk.PermissionRequest) []sdk.PermissionRequest {
+	slices.Reverse(requests)
+	agreed, covers := new(bool), sdk.Object{}
+	for i := range slices.Backward(requests) {
+		r := &requests[i]
+		if r.Agreed = agreed; len(covers) > 0 {
+			r.Metadata["covers"] = maps.Clone(covers)
+		}
+		covers[r.Permission] = r.Patterns
+	}
+	return requests
 }
 
 // unconfinedRequest returns the request for permission to run the command outside the sandbox. "Always" applies to exactly this text, if a

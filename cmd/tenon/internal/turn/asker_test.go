@@ -60,10 +60,14 @@ func TestAskerShows(t *testing.T) {
 			sdk.PermissionRequest{Permission: "bash", Agent: "plan", Patterns: []string{"a\x1b", "b"}},
 			"? Allow bash to run this command?\n  requested by the agent plan\n    a\\u{1b}\n    b\n" + once,
 		},
-		"a plugin":   {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
-		"a gate":     {bash(sdk.Object{"asks": "p: why\x1b"}), "? Allow bash to run this command?\n  approval required by the plugin p: why\\u{1b}\n" + command + options},
-		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: .git can run programs or control agents\n" + command + options},
-		"confined":   {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
+		"a plugin": {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
+		"a gate":   {bash(sdk.Object{"asks": "p: why\x1b"}), "? Allow bash to run this command?\n  approval required by the plugin p: why\\u{1b}\n" + command + options},
+		"a guard":  {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: .git can run programs or control agents\n" + command + options},
+		"confined": {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
+		"covering": {
+			bash(sdk.Object{"covers": sdk.Object{"edit": []string{"a\x1b", "b"}, "external_directory": []string{"/etc/*"}, "bash": []string{"git log"}}}),
+			"? Allow bash to run this command?\n  it changes a\\u{1b}, b\n  it uses /etc/*, outside the project\n" + command + options,
+		},
 		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
 		"sampling": {
 			sdk.PermissionRequest{Permission: "sampling", Patterns: []string{"mcp.s"}, Metadata: sdk.Object{"plugin": "mcp.s", "model": "p/m", "prompt": "user: hi\x1b\nuser: you"}},

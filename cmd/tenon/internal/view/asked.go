@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -44,6 +45,13 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	note("requested by %s, not by the model", of("template"))
 	note("approval required by the plugin %s", of("asks"))
 	note("always asks: %s can run programs or control agents", of("guarded"))
+	covers, _ := r.Metadata["covers"].(sdk.Object)
+	for _, key := range slices.Sorted(maps.Keys(covers)) {
+		if format := covered[key]; format != "" {
+			patterns, _ := covers[key].([]string)
+			note(format, targets(patterns, directory))
+		}
+	}
 	note("%s", of("sandbox"))
 	note("asked each time, because it contains %s", r.Verbatim)
 	var args map[string]json.RawMessage
@@ -77,17 +85,29 @@ var questions = map[string]string{
 	permission.Sampling:             "Allow the plugin {plugin} to ask {model}?",
 }
 
+// covered are notes about the other permissions that a question covers; the body of the question has commands.
+var covered = map[string]string{
+	"edit":                          "it changes %s",
+	"read":                          "it reads %s",
+	sdk.PermissionExternalDirectory: "it uses %s, outside the project",
+}
+
+// targets returns patterns as text. Paths below directory are relative to it.
+func targets(patterns []string, directory string) string {
+	var list []string
+	for _, p := range patterns {
+		list = append(list, relative(p, directory))
+	}
+	return strings.Join(list, ", ")
+}
+
 // question returns the question of a request. of returns a text from its metadata.
 func question(r *sdk.PermissionRequest, of func(string) string, directory string) string {
 	tool := cmp.Or(of("tool"), r.Permission)
 	if server := of("server"); server != "" {
 		tool += " of the MCP server " + server
 	}
-	var targets []string
-	for _, p := range r.Patterns {
-		targets = append(targets, relative(p, directory))
-	}
-	target := strings.Join(targets, ", ")
+	target := targets(r.Patterns, directory)
 	other := "Allow {tool} for {target}?"
 	switch {
 	case of("tool") != "" && of("tool") != r.Permission:
