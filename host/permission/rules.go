@@ -203,17 +203,18 @@ type Step struct {
 	Wins  bool // the rule that decides; at most one
 }
 
-// Explain returns all matching rules in the order of reading: the parent's after the subagent's own, an administrator's after the list that they
-// bound.
+// Explain returns the matching rules in the order of reading: the parent's after the subagent's own, an administrator's after the list that they
+// bound. It omits rules of further lists that allow: they never decide, and the user did not write some of them (see Policy.denials).
 func (r *Rules) Explain(permission, pattern string) (steps []Step) {
 	permission, pattern = normal(permission), normal(pattern)
 	winner := r.decide(permission, pattern).by
-	for _, l := range r.lists {
+	for n, l := range r.lists {
 		if l.bound {
 			l.depth = -1
 		}
 		for i, rule := range l.rules {
-			if rule.permission.match(permission) && rule.fits(permission, pattern) && rule.applies(permission) {
+			counts := n == 0 || rule.Action != sdk.ActionAllow
+			if counts && rule.permission.match(permission) && rule.fits(permission, pattern) && rule.applies(permission) {
 				steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: l.depth, Wins: rule == winner})
 			}
 		}
