@@ -154,7 +154,7 @@ func (i *Item) merge(other *Item) {
 
 func (i *Item) ignoreOptions(other *Item) {
 	if len(other.Options) > 0 {
-		i.Warnings = append(i.Warnings, fmt.Sprintf("options from %s are ignored: the plugin is the user's, not the project's", orUnknown(other.From)))
+		i.Ignored = append(i.Ignored, fmt.Sprintf("options from %s are ignored: the plugin is the user's, not the project's", orUnknown(other.From)))
 	}
 }
 

@@ -60,7 +60,9 @@ type Item struct {
 	Grants   []sdk.Capability // of an approved item
 	// Manifest is the plugin's description; empty while unknown. Use Text to show its texts.
 	Manifest sdk.Description
-	Warnings []string
+	Warnings []string // about the content
+	// Ignored are options and providers that are left out because of the configuration, the grants or the environment.
+	Ignored []string
 	// Plugin is the part that the host runs; nil if no part of the item runs, or only its skills, servers and command hooks.
 	Plugin sdk.Plugin
 
@@ -88,9 +90,9 @@ func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
 // the sealed copy.
 func (i *Item) LeftOut() []string {
 	if i.sealed == nil {
-		return i.Warnings
+		return slices.Concat(i.Ignored, i.Warnings)
 	}
-	return slices.Concat(i.Warnings, i.sealed.LeftOut())
+	return slices.Concat(i.Ignored, i.Warnings, i.sealed.LeftOut())
 }
 
 // Root returns the directory of the sealed copy; before approval, the plugin's own directory.

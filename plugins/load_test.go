@@ -387,8 +387,8 @@ func TestOptionsOnTheCommandLine(t *testing.T) {
 		}
 		p.write("home/o", wasmPackage("o", `"options": {"type": "object", "required": ["a"]}`))
 		p.options.Entries = []plugins.Entry{{Path: mention, Options: json.RawMessage(`{"a": 1}`), From: "tenon.json:5"}, {Path: p.path("home/o"), From: "--plugin", Flag: true}}
-		if l := p.approve(); len(running(l)) != 1 || string(got) != `{"a": 1}` || len(p.item(l, "o").Warnings) > 0 {
-			t.Errorf("named as %s: %s, options %s, warnings %q", mention, states(l), got, p.item(l, "o").Warnings)
+		if l := p.approve(); len(running(l)) != 1 || string(got) != `{"a": 1}` || len(p.item(l, "o").LeftOut()) > 0 {
+			t.Errorf("named as %s: %s, options %s, warnings %q", mention, states(l), got, p.item(l, "o").LeftOut())
 		}
 	}
 }

@@ -111,10 +111,11 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		c.plugin, c.key = i.Plugin, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options, o.unconfined(i.Name))
-		if i.Pin() != nil {
-			continue // shown when it was installed, and by plugin info
+		warnings := i.Ignored
+		if i.Pin() == nil { // others were shown when it was installed, and by plugin info
+			warnings = slices.Concat(warnings, i.Warnings)
 		}
-		for _, w := range i.Warnings {
+		for _, w := range warnings {
 			s.Warnings = append(s.Warnings, "plugin "+i.Name+": "+w)
 		}
 	}
