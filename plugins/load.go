@@ -270,9 +270,12 @@ func (l *Loader) named(items []*Item) []*Item {
 			continue
 		}
 		mention := e.mention(n)
-		at := slices.IndexFunc(items, func(i *Item) bool {
-			return i.usable() && (i.Name == e.Path || i.installed != nil && i.installed.Ref == e.Path)
-		})
+		named := func(i *Item) bool { return i.Name == e.Path || i.installed != nil && i.installed.Ref == e.Path }
+		at := slices.IndexFunc(items, func(i *Item) bool { return i.usable() && named(i) })
+		if broken := slices.IndexFunc(items, named); at < 0 && broken >= 0 { // its own error is the reason
+			items[broken].Required = items[broken].Required || e.Required
+			continue
+		}
 		if at < 0 {
 			mention.reject(l.unknownName(items, e))
 			items = append(items, mention)
