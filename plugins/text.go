@@ -281,17 +281,22 @@ func (t text) some(name string, names []string) {
 	}
 }
 
-// ChangesText writes the changes since the approval; nothing for a request that is approved, or new.
+// ChangesText writes when a request was approved or, if it has to be approved again, the changes since; nothing for a new request.
 func ChangesText(b *strings.Builder, d trust.Decision) {
 	t := text{b}
-	if d.Approved || d.Previous == nil {
+	if d.Previous == nil {
+		return
+	}
+	if d.Approved {
+		t.field("approved", "on "+d.Previous.ApprovedAt.Format(time.DateOnly))
+		t.some("withheld", d.Withheld)
 		return
 	}
 	version := ""
 	if d.Previous.Version != "" {
 		version = "version " + Clean(d.Previous.Version) + ", "
 	}
-	t.line("  approved before, on %s: %sdigest %s", d.Previous.ApprovedAt.Format("2006-01-02"), version, d.Previous.Digest.Short())
+	t.line("  approved before, on %s: %sdigest %s", d.Previous.ApprovedAt.Format(time.DateOnly), version, d.Previous.Digest.Short())
 	if len(d.Withheld) > 0 {
 		t.line("  withheld as before: %s; to change that, run tenon plugin untrust %s first", Clean(strings.Join(d.Withheld, ", ")), Clean(visible.Word(d.Previous.Name)))
 	}

@@ -2,8 +2,10 @@ package manage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -97,12 +99,29 @@ func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) e
 			fmt.Fprintf(&b, "  %-14s %s\n", label, terminal.Visible(strings.TrimSpace(text)))
 		}
 		b.WriteString(s.Text(c))
+		for _, option := range optionsOf(c) {
+			line("option", option)
+		}
 		line("state", strings.TrimSuffix(string(info.State)+"; "+info.Why, "; "))
 		for _, grant := range c.Grants {
 			line("granted", grant.Name+" "+strings.Join(grant.Scope, ", "))
 		}
 	}
 	return g.Show(list, func() error { return g.Print(b.String()) })
+}
+
+// optionsOf returns the options of a plugin, each with its schema.
+func optionsOf(c *extensions.Candidate) (list []string) {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if c.Item != nil {
+		_ = json.Unmarshal(c.Item.Manifest.Options, &s) // another form of schema has no list of options
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		list = append(list, plugins.Clean(name+" "+string(s.Properties[name])))
+	}
+	return list
 }
 
 // asPaths returns the argument if it looks like a path, and not like a reference with a scheme.
