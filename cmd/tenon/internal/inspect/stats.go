@@ -264,7 +264,9 @@ func (t *tally) call(call *sdk.ToolPart, plugin string) {
 	own := t.Plugins.row(plugin)
 	own.Plugin = plugin
 	own.ToolCalls++
-	own.ToolFailed += failed
+	if call.State.Metadata["denied"] != true { // the plugin did not fail: its call was refused
+		own.ToolFailed += failed
+	}
 	own.ToolMS += max(0, int64(call.State.Time.End-call.State.Time.Start))
 	own.Tokens += int64(len(call.State.Input)+len(call.State.Output)+len(call.State.Error)) / convert.BytesPerToken
 }
