@@ -22,6 +22,8 @@ type Check struct {
 	Title string    `json:"title,omitempty"` // the server's own name and version
 	Tools int       `json:"tools"`           // number of tools that a run offers
 	Error string    `json:"error,omitempty"` // empty: it worked
+	// Withheld is the number of items that differ from the approved ones or are unusable.
+	Withheld int `json:"withheld,omitempty"`
 	// SignIn reports whether the server refused to work without sign-in.
 	SignIn bool `json:"signIn,omitempty"`
 	// Declined reports whether the user was offered to sign in and declined.
@@ -52,15 +54,21 @@ func (p *Plugin) record(def *Definition, err error) {
 		c.Error, c.SignIn = visible.Bound(p.server.Mask(err.Error()), 1<<10), needsSignIn(err)
 	} else {
 		pin, _ := FilePins(p.options.Dir).Load(p.server) // the plugin reports the error
-		offered, _ := pin.Offer(def)
-		c.Title, c.Tools = def.Title, len(offered.Tools)
+		c.Title = def.Title
+		c.count(pin, def)
 	}
 	old := LastCheck(p.options.Dir, p.server)
-	if err == nil && p.host != nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
+	if err == nil && p.host != nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Withheld == c.Withheld && old.Error == "" && old.Title == c.Title {
 		return
 	}
 	c.Declined = c.SignIn && old != nil && old.Declined
 	c.write(p.options.Dir, &p.server)
+}
+
+// count counts the items of a definition that a run offers and withholds.
+func (c *Check) count(pin *Pin, def *Definition) {
+	offered, withheld := pin.Offer(def)
+	c.Tools, c.Withheld = len(offered.Tools), len(withheld)
 }
 
 // Decline records that the user does not want to sign in to a server now. dir is Options.Dir.

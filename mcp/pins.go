@@ -54,6 +54,10 @@ func (dir FilePins) Save(s Server, p *Pin) error {
 	if err := atomicfile.Write(dir.path(s), content, atomicfile.Options{MakeDirs: 0o700}); err != nil {
 		return fmt.Errorf("store the approval of MCP server %q: %w", s.Name, err)
 	}
+	if c := LastCheck(string(dir), s); c != nil { // it counted what the earlier approval offers
+		c.count(p, &p.Definition)
+		c.write(string(dir), &s)
+	}
 	return nil
 }
 

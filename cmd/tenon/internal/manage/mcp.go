@@ -156,7 +156,11 @@ func (l *listedServer) works() string {
 	if l.Check.Error != "" {
 		return fmt.Sprintf("no (%s): %s", when, l.Check.Error)
 	}
-	return fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
+	text := fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
+	if l.Check.Withheld > 0 {
+		text += fmt.Sprintf(", %s withheld: tenon mcp tools %s shows why", view.Plural(l.Check.Withheld, "item"), l.Name)
+	}
+	return text
 }
 
 func (g *group) showServer(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
