@@ -23,6 +23,7 @@ import (
 // Plugin is the instructions plugin.
 type Plugin struct {
 	sources.Loader[string]
+	read []string // the files that load has read
 }
 
 var (
@@ -38,11 +39,12 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "instructions", Description: "AGENTS.md and other instructions of the user and the project", Carrier: sdk.CarrierBuiltin}
 }
 
-// Check reads the files, which a run reads with its first prompt, and logs those that it leaves out.
-func Check(project sdk.Project, c *sdk.Config, log *slog.Logger) {
+// Check reads the files, which a run reads with its first prompt, and logs those that it leaves out. It returns the others.
+func Check(project sdk.Project, c *sdk.Config, log *slog.Logger) []string {
 	p := New()
 	p.Project, p.Config, p.Log = project, c, log
 	p.Current(p.load)
+	return p.read
 }
 
 // Hooks returns the hook that adds the instructions to the system prompt. It rereads the files if one of them has changed.
@@ -64,6 +66,7 @@ var names = [][]string{{"AGENTS.md"}, {"CLAUDE.md", filepath.Join(".claude", "CL
 // load reads all files, the most general first, so that the nearest file comes last. Each file precedes those that it imports.
 func (p *Plugin) load(w *sources.Watch) string {
 	var out strings.Builder
+	p.read = nil
 	seen, left := map[string]bool{}, maxImports
 	leftOut := 0
 	var add func(path string, imports bool)
@@ -89,6 +92,7 @@ func (p *Plugin) load(w *sources.Watch) string {
 			out.WriteString("\n\n")
 		}
 		fmt.Fprintf(&out, "Instructions from: %s\n%s", path, text)
+		p.read = append(p.read, path)
 		if !imports {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/tenonhq/tenon/builtin/instructions"
 	"github.com/tenonhq/tenon/builtin/tools/shell"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -130,6 +131,9 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 		return
 	}
 	c.config(w)
+	if files := instructions.Check(w.Project, w.Loaded.Config, a.Log); len(files) > 0 {
+		c.ok("prompt", "instructions from %s", strings.Join(files, ", "))
+	}
 	c.sandbox(w)
 	owners, some := c.servers(ctx, w, offline)
 	if !stored {
