@@ -264,7 +264,7 @@ func (v *Text) Finish(o *Outcome) error {
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
-		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", Plural(v.refused, "tool call"))
+		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows what would allow it\n", Plural(v.refused, "tool call"))
 	}
 	if note := Shortfall(o.Message); note != "" && o.Err == nil {
 		remedy := `tenon run -c "continue"`
