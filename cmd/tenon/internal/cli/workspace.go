@@ -384,7 +384,7 @@ func (a *App) OnExtensions(f func(context.Context, *extensions.Set, []string) er
 func (w *Workspace) Sandbox() ([]sandbox.Path, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: w.Project, Environ: w.App.Env, Config: w.Loaded.Config.Sandbox, Skills: w.Loaded.Config.Skills.Paths, Origin: w.Loaded.Origin})
 	if err != nil {
-		return nil, Fail(ExitConfig, err, "change sandbox in the configuration; see docs/permissions.md")
+		return nil, Fail(ExitConfig, err, "change sandbox in the configuration; see tenon docs permissions")
 	}
 	return list, nil
 }

@@ -250,7 +250,7 @@ func (g *group) callTool(ctx context.Context, s *extensions.Set, c *extensions.C
 	}
 	result, err := s.Call(ctx, c, args[0], arguments)
 	if _, ok := errors.AsType[*sdk.Refusal](err); ok {
-		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see docs/permissions.md")
+		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see tenon docs permissions")
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Argument()+" shows whether it works, and its tools; tenon mcp logs "+c.Argument()+" shows its output")
