@@ -134,7 +134,7 @@ func getConfig(_ context.Context, w *cli.Workspace, args []string) error {
 	values := valuesOf(public)
 	value, ok := values[args[0]]
 	if !ok {
-		fix := cli.Suggest("tenon config show lists all values", "%s", args[0], slices.Collect(maps.Keys(values)))
+		fix := cli.Suggest("tenon config show lists the values that are set; tenon docs configuration lists all keys, with their defaults", "%s", args[0], slices.Collect(maps.Keys(values)))
 		return cli.UsageError(fix, "key %q has no value", args[0])
 	}
 	if text, ok := value.(string); ok {
