@@ -36,7 +36,7 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	switch gate.Verdict {
 	case sdk.VerdictAllow:
 		if !d.Final && r.Permission != sdk.PermissionUnconfined || d.Action == sdk.ActionAllow {
-			return nil
+			return permission.Granted(h.log, &r, "plugin "+gate.Plugin, gate.Reason)
 		}
 	case sdk.VerdictDeny, sdk.VerdictHalt:
 		return &sdk.Refusal{By: "plugin " + gate.Plugin, Reason: gate.Reason, Halt: gate.Verdict == sdk.VerdictHalt}
@@ -44,20 +44,24 @@ func (s *step) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		d.Action = sdk.ActionAsk
 		r.Metadata["asks"] = visible.Cut(strings.TrimSuffix(gate.Plugin+": "+gate.Reason, ": "), maxAskReason, "…")
 	}
-	agreed := r.Agreed != nil && *r.Agreed && !d.Final && !d.Implied && gate.Verdict != sdk.VerdictAsk
-	if d.Action == sdk.ActionAllow || agreed {
-		return nil
+	if d.Action == sdk.ActionAllow {
+		return permission.Granted(h.log, &r, "rule "+d.Rule.Pattern, d.Rule.Origin)
+	}
+	if r.Agreed != nil && *r.Agreed && !d.Final && !d.Implied && gate.Verdict != sdk.VerdictAsk {
+		return permission.Granted(h.log, &r, "the user", "an earlier question of this call")
 	}
 	alwaysAsk := d.AlwaysAsks(&r)
 	if alwaysAsk {
 		r.Always = []string{}
-	} else if granted, err := h.approvals.Cover(ctx, &r); granted || err != nil {
+	} else if granted, err := h.approvals.Cover(ctx, &r); granted {
+		return permission.Granted(h.log, &r, "an approval", "this session or project")
+	} else if err != nil {
 		return err
 	}
 	// No user watches an automatic run: repeated calls and leaving the sandbox (sdk.Deliberate) are allowed only by a rule.
 	hidden := r.Verbatim != "" && s.Rules.NamesOthers(r.Permission)
 	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final && !hidden {
-		return nil
+		return permission.Granted(h.log, &r, "--auto", "the command line")
 	}
 	if !h.opts.Interactive {
 		if d.Final {

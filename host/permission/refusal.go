@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -125,4 +126,10 @@ func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
 		return files[i]
 	}
 	return d.Guarded
+}
+
+// Granted logs why a request runs without a question, and returns nil.
+func Granted(log *slog.Logger, r *sdk.PermissionRequest, by, from string) error {
+	log.Debug("allowed without a question", "permission", r.Permission, "patterns", r.Patterns, "by", by, "from", from)
+	return nil
 }
