@@ -219,6 +219,20 @@ func reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.H
 			if raw, err := value.AppendJSON(nil, p); err == nil {
 				v.nested(raw)
 			}
+			if t, ok := p.(*sdk.TextPart); ok {
+				v.added(*t)
+			}
+		}
+	}
+}
+
+// added adds a text as the hook that added it wrote it: without the IDs that it got afterwards.
+func (v *values) added(t sdk.TextPart) {
+	head := t.PartHead
+	head.ID = ""
+	for _, t.PartHead = range []sdk.PartHead{head, {}} {
+		if raw, err := value.AppendJSON(nil, &t); err == nil && v.wanted[hooks.Hash(raw)] {
+			v.found[hooks.Hash(raw)] = view.Clip("text "+strconv.Quote(t.Text), shownValue)
 		}
 	}
 }
