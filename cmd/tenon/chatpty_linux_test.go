@@ -236,7 +236,7 @@ func TestChatCommands(t *testing.T) {
 	x.say("/udno", "undo")
 	x.say("/cost", "error: the session is empty")
 	x.say("hello", "First answer.")
-	x.say("/cost", "10 in · - cached")
+	x.say("/cost", "10 in · ")
 	x.say("/hooks", "chat.system.transform")
 	x.say("/model", "using fake/fake-model")
 	x.say("/model nothing", "fix:   /model lists the available models")

@@ -98,7 +98,16 @@ func Money(u sdk.USD) string {
 
 // Usage formats the tokens of model requests and their cost.
 func Usage(t sdk.Tokens, cost sdk.USD) string {
-	return fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", Limit(t.Input+t.Cache.Write), Limit(t.Cache.Read), Limit(t.Output), Limit(t.Reasoning), Money(cost))
+	return fmt.Sprintf("%s · %s out · %s reasoning · %s", inputText(t), Limit(t.Output), Limit(t.Reasoning), Money(cost))
+}
+
+// inputText formats the tokens that models received, with those of them that came from a cache.
+func inputText(t sdk.Tokens) string {
+	in := Count(t.Input+t.Cache.Read+t.Cache.Write) + " in"
+	if t.Cache.Read > 0 {
+		in += " (" + Count(t.Cache.Read) + " cached)"
+	}
+	return in
 }
 
 // RuleText returns a rule as one line.

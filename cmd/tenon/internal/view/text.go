@@ -315,11 +315,7 @@ func (v *Text) figures(o *Outcome) string {
 	}
 	words = append(words, Plural(steps, "step"))
 	if tokens.Sum() > 0 {
-		in := Count(tokens.Input+tokens.Cache.Read+tokens.Cache.Write) + " in"
-		if tokens.Cache.Read > 0 {
-			in += " (" + Count(tokens.Cache.Read) + " cached)"
-		}
-		words = append(words, in, Count(tokens.Output+tokens.Reasoning)+" out")
+		words = append(words, inputText(tokens), Count(tokens.Output+tokens.Reasoning)+" out")
 	}
 	if cost > 0 {
 		words = append(words, Money(cost))
