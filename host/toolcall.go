@@ -110,7 +110,7 @@ func (s *step) find(c *call) error {
 	}
 	c.tool = s.tools.Find(c.part.Tool)
 	if c.tool == nil {
-		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, s.tools.Names())
+		return s.tools.Missing(c.part.Tool)
 	}
 	s.conv.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	switch {

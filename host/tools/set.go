@@ -245,8 +245,8 @@ func (s *Set) Find(name string) *Tool {
 	return cmp.Or(s.tools[name], s.tools[strings.ToLower(name)])
 }
 
-// Names lists the tools for an error message, without the hidden ones.
-func (s *Set) Names() string {
+// Missing returns the error of a call to a tool that is not in the set. It lists the tools without the hidden ones.
+func (s *Set) Missing(tool string) error {
 	var names []string
 	for id, one := range s.tools {
 		if !one.Hidden {
@@ -254,7 +254,11 @@ func (s *Set) Names() string {
 		}
 	}
 	slices.Sort(names)
-	return strings.Join(names, ", ")
+	why := ""
+	if s.Rules.Removed(tool) {
+		why = ", because a rule denies it (the user sees the rule with: tenon permission explain " + visible.Word(tool) + ")"
+	}
+	return fmt.Errorf("tool %q not found%s; the tools are: %s", tool, why, strings.Join(names, ", "))
 }
 
 // callKey is the key of the number of tool calls that a context belongs to.
