@@ -107,6 +107,11 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.Skills, s.Warnings = found.Skills, found.Warnings
+	for _, name := range l.Without {
+		if name != "" && !slices.ContainsFunc(found.Items, func(i *plugins.Item) bool { return i.Name == name }) {
+			s.Warnings = append(s.Warnings, fmt.Sprintf("%s names %q, which is not a plugin here", WithoutVariable, name))
+		}
+	}
 	for _, i := range found.Items {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
