@@ -216,6 +216,7 @@ func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[stri
 		req.Header.Set(name, value)
 	}
 	ex.secrets = append(ex.secrets, headerSecrets(req.Header)...)
+	c.Log.Debug("request to a model server", "provider", c.Info.ID, "method", method, "server", req.URL.Scheme+"://"+req.URL.Host, "bytes", len(r.Body))
 	res, err := c.http.Do(req)
 	return res, signed, err
 }
