@@ -367,7 +367,7 @@ func TestTerminalRenders(t *testing.T) {
 	if code := x.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if out, progress := p.output(t, 0, "run", "--auto", "--title", "x", "plan"); out != answer+"\n" || !strings.Contains(progress, "✓ bash seq 1 12; exit 3 · exit 3 · 12 · ") {
+	if out, progress := p.output(t, 0, "run", "--auto", "--title", "x", "plan"); out != answer+"\n" || !strings.Contains(progress, "! bash seq 1 12; exit 3 · exit 3 · 12 · ") {
 		t.Errorf("piped: %q, %q", out, progress)
 	}
 }

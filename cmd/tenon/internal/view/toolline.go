@@ -145,9 +145,7 @@ func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, 
 	code, ran := Number(s.Metadata["exit"])
 	if ran && code != 0 {
 		notes = append(notes, fmt.Sprintf("exit %d", code))
-		if rich {
-			mark, look = c.Paint(terminal.Yellow, "!"), terminal.Yellow
-		}
+		mark, look = c.Paint(terminal.Yellow, "!"), terminal.Yellow
 	}
 	if ran && !rich {
 		notes = append(notes, lastLine(s.Metadata))
