@@ -18,6 +18,7 @@ import (
 // the input of a transform.
 type call struct {
 	hook    *pluginHook
+	began   time.Time // or, if it waited for a start of the plugin, when that began
 	local   sdk.HookCall
 	remote  *sdk.RemoteCall // for a hook outside of the process, instead of local
 	dropped []string        // changes that a remote hook answered with outside of its fields
@@ -59,11 +60,12 @@ func (h *pluginHook) newCall(in, v any, inputJSON *[]byte) (*call, error) {
 // run runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
 func (c *call) run(ctx context.Context, e *Engine) (answer sdk.Answer, took time.Duration, err error) {
 	h, start := c.hook, time.Now()
+	c.began = start
 	answer, err = withDeadline(ctx, e.o.Logger, h.Timeout, e.workers.start, c.handle)
 	switch took = time.Since(start); {
 	case took >= h.Timeout && (err == nil || errors.Is(err, ErrNoAnswer) || errors.Is(err, context.DeadlineExceeded)):
 		// The handler did not return, returned too late, or returned because its context ended.
-		err = h.timeoutError(start, err)
+		err = c.timeoutError(err)
 	case err == nil && h.Handler != nil && len(answer.Changes) > 0:
 		err = fmt.Errorf("%w: changes where none are expected", ErrAnswer) // the engine finds them itself
 	case err == nil:
@@ -110,37 +112,28 @@ func (c *call) restrict(answer *sdk.Answer) error {
 	return nil
 }
 
-// timeoutError returns the error of a call that began at start and passed its deadline. err is the error of the handler, if it returned. The
-// result is Blameless if the plugin is not to blame.
-func (h *pluginHook) timeoutError(start time.Time, err error) error {
+// timeoutError returns the error of a call that passed its deadline. err is the error of the handler, if it returned. The result is Blameless
+// if the plugin is not to blame.
+func (c *call) timeoutError(err error) error {
 	if !errors.Is(err, ErrNotCalled) {
 		err = nil
-		if r, ok := h.Remote.(RemoteReadier); ok {
-			err = r.Ready()
+		if r, ok := c.hook.Remote.(RemoteReadier); ok {
+			var began time.Time
+			if began, err = r.Ready(); err != nil && began.Before(c.began) {
+				c.began = began
+			}
 		}
 	}
-	late := fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
+	late := fmt.Errorf("%w after %s", ErrTimeout, c.hook.Timeout)
 	if err != nil {
 		late = fmt.Errorf("%w: %w", late, err)
-	}
-	if !Blameless(late) && !h.plugin.blameTimeout(start) {
-		return countedError{late}
 	}
 	return late
 }
 
-// countedError is the error of a call that timed out together with one that counts.
-type countedError struct{ error }
-
-func (e countedError) Unwrap() error { return e.error }
-
-// Blameless marks the error for Blameless.
-func (countedError) Blameless() {}
-
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
 type RemoteReadier interface {
-	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotCalled if that is not the plugin's fault, or has
-	// counted as a failure before.
-	// It is called after a call has timed out, from any goroutine, and must return immediately.
-	Ready() error
+	// Ready returns an error while calls cannot be answered yet, and the time at which the plugin's start began. The error wraps ErrNotCalled if
+	// that is not the plugin's fault. Ready is called after a call has timed out, from any goroutine, and must return immediately.
+	Ready() (began time.Time, err error)
 }

@@ -91,7 +91,7 @@ func (o *observer) handle(in any) {
 		o.clearFailures()
 	case o.engine.life.Err() == nil:
 		event, ok := in.(*sdk.Event)
-		o.engine.blame(o.pluginHook, inputJSON, err, ok && event.Type == sdk.EventPluginNotice) // otherwise an observer of notices would fail again at the notice about its failure
+		o.engine.blame(c, inputJSON, err, ok && event.Type == sdk.EventPluginNotice) // otherwise an observer of notices would fail again at the notice about its failure
 	}
 }
 

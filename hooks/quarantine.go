@@ -26,7 +26,7 @@ type pluginState struct {
 	failures atomic.Int32           // in a row, of all hooks
 	reason   atomic.Pointer[string] // the reason for the quarantine; nil if there is none
 
-	timeoutBlamed atomic.Pointer[time.Time] // time at which a timeout last counted as a failure
+	counted atomic.Pointer[time.Time] // time of the last failure that counted
 }
 
 // quarantined returns the reason why the plugin is not called, or "".
@@ -37,13 +37,16 @@ func (p *pluginState) quarantined() string {
 	return ""
 }
 
-// blame counts a failure of the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
+// blame counts a failed call for the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
 // the call's encoded input, if any.
-func (e *Engine) blame(h *pluginHook, input []byte, err error, mute bool) {
-	reason := ""
-	if !Blameless(err) {
+func (e *Engine) blame(c *call, input []byte, err error, mute bool) {
+	h, reason, blameless := c.hook, "", Blameless(err)
+	switch {
+	case !blameless && h.plugin.counts(c.began):
 		reason = h.countFailure(err)
-	} else if !mute {
+	case !blameless && h.failures.Load() > 0: // part of a failure that the user knows
+		mute = true
+	case !mute:
 		session := ""
 		if errors.Is(err, ErrInputSize) {
 			session = hookpoint.SessionOf(input)
@@ -105,12 +108,12 @@ func (h *pluginHook) countFailure(err error) string {
 	return reason
 }
 
-// blameTimeout reports whether a call that began at a time, and timed out, counts as a failure. Calls that time out together count once:
-// otherwise three of them would quarantine a plugin that starts slowly on a busy machine, or whose calls tenon could not receive while it was
-// suspended.
-func (p *pluginState) blameTimeout(began time.Time) bool {
-	now, last := time.Now(), p.timeoutBlamed.Load()
-	return (last == nil || !began.Before(*last)) && p.timeoutBlamed.CompareAndSwap(last, &now)
+// counts reports whether the failure of a call that began at a time is one more failure. Calls that began before the last one have most likely
+// the same cause: three of them would quarantine a plugin whose process crashed once or starts slowly on a busy machine, or whose answers tenon
+// could not receive while it was suspended.
+func (p *pluginState) counts(began time.Time) bool {
+	now, last := time.Now(), p.counted.Load()
+	return (last == nil || !began.Before(*last)) && p.counted.CompareAndSwap(last, &now)
 }
 
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left

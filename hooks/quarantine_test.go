@@ -96,48 +96,63 @@ func (w *warming) HandleRemote(ctx context.Context, _ *sdk.RemoteCall) (sdk.Answ
 	return sdk.Answer{}, ctx.Err()
 }
 
-func (w *warming) Ready() error {
+func (w *warming) Ready() (began time.Time, err error) {
 	if w.cold.Load() {
-		return fmt.Errorf("%w: it warms up", hooks.ErrNotCalled)
+		err = fmt.Errorf("%w: it warms up", hooks.ErrNotCalled)
 	}
-	return nil
+	return began, err
 }
 
 // starting is a remote hook whose process does not start.
-type starting struct{ warming }
+type starting struct {
+	warming
+	began time.Time // of the start
+}
 
-func (*starting) Ready() error { return errors.New("no handshake") }
+func (s *starting) Ready() (began time.Time, err error) { return s.began, errors.New("no handshake") }
 
-// A hook whose process does not start says so, and each such timeout counts.
+// A hook whose process does not start says so. The timeouts during one start are one failure, with one notice.
 func TestTimeoutDuringStart(t *testing.T) {
 	t.Parallel()
-	hangs := sdk.Hook{Point: sdk.PointChatSystem, Name: "hangs", Reads: []string{""}, Writes: []string{""}, Timeout: time.Millisecond, Remote: &starting{}}
+	process := &starting{}
+	hangs := sdk.Hook{Point: sdk.PointChatSystem, Name: "hangs", Reads: []string{""}, Writes: []string{""}, Timeout: time.Millisecond, Remote: process}
 	e, told := engine(t, plugin("slow", hangs))
-	for range 3 {
-		if _, err := fire(t, e, &hooks.Ledger{}); err != nil {
-			t.Fatal(err)
+	for start := 1; start <= 3; start++ {
+		process.began = time.Now()
+		for range 3 {
+			if _, err := fire(t, e, &hooks.Ledger{}); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	all := told.all()
-	if len(all) == 0 || !strings.Contains(all[0].Message, "timed out after 1ms: no handshake") || !all[len(all)-1].Quarantined {
-		t.Errorf("told %+v", all)
+		all := told.all()
+		if !strings.Contains(all[0].Message, "timed out after 1ms: no handshake") || len(all) != start+start/3 || all[len(all)-1].Quarantined != (start == 3) {
+			t.Errorf("start %d: told %+v", start, all)
+		}
 	}
 }
 
-// Calls that time out together are one failure, whether they wait for a start or for an answer that tenon could not receive while it was
-// suspended. A module that is still compiling is not to blame, which each notice says once.
-func TestTimeoutsAtOneTime(t *testing.T) {
+// crashing is a remote hook whose process ends a second after each call.
+type crashing struct{ warming }
+
+func (*crashing) HandleRemote(context.Context, *sdk.RemoteCall) (sdk.Answer, error) {
+	<-time.After(time.Second)
+	return sdk.Answer{}, errors.New("exit status 1")
+}
+
+// Calls that fail together are one failure, whether they wait for a start or for an answer that tenon could not receive while it was suspended,
+// or their process ends. A module that is still compiling is not to blame, which each notice says once.
+func TestFailuresAtOneTime(t *testing.T) {
 	t.Parallel()
 	compiling := &warming{}
 	compiling.cold.Store(true)
 	for name, c := range map[string]struct {
 		remote sdk.RemoteHandler
 		counts bool
-	}{"process": {&starting{}, true}, "module": {compiling, false}, "late answer": {&warming{}, true}} {
+	}{"process": {&starting{began: time.Now().AddDate(1000, 0, 0)}, true}, "module": {compiling, false}, "late answer": {&warming{}, true}, "crash": {&crashing{}, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				hangs := sdk.Hook{Point: sdk.PointChatSystem, Reads: []string{""}, Timeout: time.Second, Remote: c.remote}
+				hangs := sdk.Hook{Point: sdk.PointChatSystem, Reads: []string{""}, Timeout: 2 * time.Second, Remote: c.remote}
 				e, told := engine(t, plugin("slow", hangs))
 				for round := 1; round <= 3; round++ {
 					var calls sync.WaitGroup

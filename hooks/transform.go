@@ -37,11 +37,11 @@ func (w *walk) transform(ctx context.Context, h *pluginHook, c *call, answer *sd
 	} else {
 		entry.Dropped = c.dropped
 		start := time.Now()
-		err = w.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
+		err = w.applyRemote(ctx, c, answer.Changes, &entry, start.Add(h.Timeout-took))
 		took += time.Since(start)
 	}
 	if err != nil {
-		return w.fail(ctx, h, err, took)
+		return w.fail(ctx, c, err, took)
 	}
 	if len(entry.Changes) > 0 {
 		entry.Outcome = OutcomeChanged
@@ -75,7 +75,7 @@ func (w *walk) applyLocal(h *pluginHook, c *call, entry *Entry) error {
 
 // applyRemote applies the changes of a remote hook to a copy of the value, before the hook's deadline: how long that takes depends on the
 // plugin.
-func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Change, entry *Entry, deadline time.Time) error {
+func (w *walk) applyRemote(ctx context.Context, c *call, changes []sdk.Change, entry *Entry, deadline time.Time) error {
 	if len(changes) == 0 {
 		return nil
 	}
@@ -88,10 +88,10 @@ func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Cha
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrNoAnswer) {
-		return h.timeoutError(deadline.Add(-h.Timeout), nil)
+		return c.timeoutError(nil)
 	}
 	if err == nil && w.engine.o.CheckChanges != nil {
-		err = w.engine.o.CheckChanges(&h.Hook, w.value, changed)
+		err = w.engine.o.CheckChanges(&c.hook.Hook, w.value, changed)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)

@@ -73,7 +73,7 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 		return w.transform(ctx, h, c, &answer, took)
 	}
 	if err != nil {
-		return w.fail(ctx, h, err, took)
+		return w.fail(ctx, c, err, took)
 	}
 	h.clearFailures()
 	w.result.add(&answer, h.plugin.Name)
@@ -89,16 +89,16 @@ func (w *walk) abort(h *pluginHook, err error) bool {
 }
 
 // fail blames the plugin and applies the failure policy. It reports whether the walk continues.
-func (w *walk) fail(ctx context.Context, h *pluginHook, err error, took time.Duration) bool {
+func (w *walk) fail(ctx context.Context, c *call, err error, took time.Duration) bool {
 	if canceled := ctx.Err(); canceled != nil {
-		return w.abort(h, canceled)
+		return w.abort(c.hook, canceled)
 	}
-	w.engine.blame(h, w.inputJSON, err, false)
+	w.engine.blame(c, w.inputJSON, err, false)
 	outcome := OutcomeError
 	if errors.Is(err, ErrTimeout) {
 		outcome = OutcomeTimeout
 	}
-	return w.applyPolicy(h, outcome, err, took)
+	return w.applyPolicy(c.hook, outcome, err, took)
 }
 
 // applyPolicy applies the failure policy of the hook. It reports whether the walk continues.

@@ -58,23 +58,11 @@ func (l *lines) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// about returns the lines that name the plugin, without those about calls that did not count.
+// about returns the lines that name the plugin.
 func (l *lines) about(plugin string) []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(l.list), func(line string) bool {
-		return !strings.Contains(line, "plugin="+plugin) || strings.Contains(line, notCounted)
-	})
-}
-
-// notCounted is in the first line about calls that waited for a start that has counted as a failure; the others have no line.
-const notCounted = "not called: its process is still starting"
-
-// waited reports whether calls did not count.
-func (l *lines) waited() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return slices.ContainsFunc(l.list, func(line string) bool { return strings.Contains(line, notCounted) })
+	return slices.DeleteFunc(slices.Clone(l.list), func(line string) bool { return !strings.Contains(line, "plugin="+plugin) })
 }
 
 // await waits until there are n lines about the plugin.

@@ -38,8 +38,8 @@ There are three kinds of points:
   has not failed; only its ` + "`" + `onError` + "`" + ` policy applies.
 - **Quarantine**: after three failures in a row, also across runs, a plugin is quarantined. tenon no longer calls it: its gates deny, its
   hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine. Calls
-  that time out together are one failure, such as those while tenon is suspended, and so are all that time out during one start
-  of a process. A call that fails because the machine has no files, processes, memory or disk space left, or no usable temporary directory, does not
+  that fail together are one failure, for instance at a crash or while tenon is suspended: a call counts if it began after the last failure
+  that counted. Calls that time out during one start of a process are one failure, too. A call that fails because the machine has no files, processes, memory or disk space left, or no usable temporary directory, does not
   count: tenon reports it once until a call succeeds.
 - **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`" + `*` + "`" + ` matches any one member. A plugin outside the host
   receives only these fields. tenon drops changes to other fields, with one notice for each hook.

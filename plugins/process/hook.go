@@ -56,20 +56,14 @@ func unread(h *sdk.HookDescription) string {
 	return ""
 }
 
-// Ready returns an error while the process is starting. The first one for each start counts as a failure of the plugin, so that one that never
-// starts is quarantined; on a busy machine all starts are slow.
-func (s *supervisor) Ready() error {
+// Ready returns an error while the process is starting, and when that began.
+func (s *supervisor) Ready() (began time.Time, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.current == nil || isDone(s.current.started) {
-		return nil
+		return time.Time{}, nil
 	}
-	err := errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
-	if s.current.blamed {
-		return fmt.Errorf("%w: %w", hooks.ErrNotCalled, err)
-	}
-	s.current.blamed = true
-	return err
+	return s.current.began, errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }
 
 // hookRequest encodes a guest.HookRequest. Its parts are already JSON, which encoding/json would scan again.

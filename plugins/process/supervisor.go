@@ -33,9 +33,9 @@ type supervisor struct {
 // launch is a process from the beginning of its start.
 type launch struct {
 	cancel  context.CancelCauseFunc // ends the start
-	blamed  bool                    // a call that waited for the start counted as a failure; supervisor.mu guards it
-	started chan struct{}           // closed when the start has ended
-	in      *instance               // read this and err after started
+	began   time.Time
+	started chan struct{} // closed when the start has ended
+	in      *instance     // read this and err after started
 	err     error
 }
 
@@ -121,7 +121,7 @@ func (s *supervisor) look(ctx context.Context) (*launch, time.Duration, error) {
 	}
 	// The start outlives its call, because other calls wait for it, too.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
-	s.current = &launch{cancel: cancel, started: make(chan struct{})}
+	s.current = &launch{cancel: cancel, began: time.Now(), started: make(chan struct{})}
 	s.watching.Add(1)
 	go s.launch(ctx, s.current)
 	return s.current, 0, nil
@@ -147,7 +147,6 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer s.watching.Done()
 	defer l.cancel(nil)
 	log := s.host.Logger()
-	began := time.Now()
 	l.in, l.err = begin(ctx, s.opts, &s.Unit, s.host.Project(), log, func(ctx context.Context, in *instance) error {
 		return in.start(ctx, &s.Unit, s.host, s.request, s.opts.Host)
 	})
@@ -157,7 +156,7 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 		return
 	}
 	close(l.started)
-	log.Debug("process started", "pid", l.in.cmd.Process.Pid, "dur", time.Since(began))
+	log.Debug("process started", "pid", l.in.cmd.Process.Pid, "dur", time.Since(l.began))
 	select {
 	case <-l.in.ended:
 		s.forget(l, l.in.how)

@@ -19,8 +19,7 @@ import (
 
 // Runner runs the contributions of one plugin, by their positions in the description. Its methods are safe for concurrent use.
 type Runner interface {
-	// Ready returns an error while hooks would wait for the plugin, see hooks.RemoteReadier.
-	Ready() error
+	hooks.RemoteReadier
 	// RunHook runs a hook and returns the JSON of its sdk.Answer, which may be empty.
 	RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error)
 	// Call makes another call and returns the JSON of its answer, which may be empty. Errors: *sdk.ProviderError if the plugin reports that a
@@ -110,7 +109,7 @@ type hook struct {
 var _ hooks.RemoteReadier = (*hook)(nil)
 
 // Ready returns an error while the hook would wait for the plugin.
-func (h *hook) Ready() error { return h.runner.Ready() }
+func (h *hook) Ready() (began time.Time, err error) { return h.runner.Ready() }
 
 // HandleRemote runs the hook.
 func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (answer sdk.Answer, err error) {

@@ -109,7 +109,7 @@ func TestCompiling(t *testing.T) {
 	spec := remote.Unit{Program: moduleOf(t, large(5_000)), Description: sdk.Description{Hooks: gates(1)}}
 	p := started(t, newRuntime(t, wasm.Options{}), spec, host{})
 	ready := p.(sdk.Hooker).Hooks()[0].Remote.(hooks.RemoteReadier).Ready
-	if err := ready(); err != nil {
+	if _, err := ready(); err != nil {
 		t.Errorf("Ready before anybody asked = %v", err)
 	}
 	// On a busy machine, the time may end before the call asks for the module.
@@ -124,13 +124,13 @@ func TestCompiling(t *testing.T) {
 			t.Fatalf("error = %v, want %v", err, wasm.ErrCompiling)
 		}
 	}
-	if err := ready(); !errors.Is(err, hooks.ErrNotCalled) {
+	if _, err := ready(); !errors.Is(err, hooks.ErrNotCalled) {
 		t.Errorf("Ready = %v, want %v", err, hooks.ErrNotCalled)
 	}
 	if _, err := ask(t.Context(), p, 0, ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := ready(); err != nil {
+	if _, err := ready(); err != nil {
 		t.Errorf("Ready of a compiled module = %v", err)
 	}
 	slow := started(t, newRuntime(t, wasm.Options{CompileTimeout: time.Nanosecond}), spec, host{})

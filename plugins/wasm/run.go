@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/ability"
@@ -14,11 +15,11 @@ import (
 )
 
 // Ready returns ErrCompiling while the module is compiled.
-func (p *plugin) Ready() error {
+func (p *plugin) Ready() (began time.Time, err error) {
 	if p.program.compiling() {
-		return ErrCompiling
+		err = ErrCompiling
 	}
-	return nil
+	return began, err
 }
 
 // RunHook runs hook n in the guest.
