@@ -70,43 +70,47 @@ func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
 
 // compile returns the code of the module with the digest, from the cache if possible; otherwise it calls read for the module. A broken
 // cache only costs time.
-func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uint32, read func() ([]byte, error)) (code *code, cached bool, err error) {
+func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uint32, read func() ([]byte, error)) (found *code, cached bool, err error) {
 	name := entryName(digest, pages)
 	broken := c.open()
 	if broken == nil {
-		if code = c.existing(ctx, name, pages); code != nil {
-			return code, true, nil
+		if found = c.existing(ctx, name, pages); found != nil {
+			return found, true, nil
 		}
 	}
-	wasm, err := read()
-	if err != nil {
-		return nil, false, err
+	create := func() (*code, error) {
+		wasm, err := read()
+		if err != nil {
+			return nil, err
+		}
+		m, err := rewritten(wasm)
+		switch {
+		case err != nil:
+			return nil, err
+		case broken == nil:
+			return c.create(ctx, m, name, pages)
+		case !errors.Is(broken, errNoCache):
+			c.log.Warn("no cache for compiled wasm modules", "err", broken)
+		}
+		return newCode(ctx, m.Wasm, pages, nil)
 	}
-	m, err := rewritten(wasm)
-	if err != nil {
-		return nil, false, err
-	}
+	unlocked := broken
 	if broken == nil {
 		lock := filepath.Join(c.dir, name+".lock")
-		unlocked := filelock.Do(ctx, lock, maxWait, func() error {
-			if code = c.existing(ctx, name, pages); code == nil {
-				code, err = c.create(ctx, m, name, pages)
+		unlocked = filelock.Do(ctx, lock, maxWait, func() error {
+			if found = c.existing(ctx, name, pages); found == nil {
+				found, err = create()
 			} else {
 				cached = true
 			}
 			_ = os.Remove(lock) // at worst, another process compiles, too
 			return nil
 		})
-		if unlocked != nil {
-			code, err = c.create(ctx, m, name, pages)
-		}
-		return code, cached, err
 	}
-	if !errors.Is(broken, errNoCache) {
-		c.log.Warn("no cache for compiled wasm modules", "err", broken)
+	if unlocked != nil {
+		found, err = create()
 	}
-	code, err = newCode(ctx, m.Wasm, pages, nil)
-	return code, false, err
+	return found, cached, err
 }
 
 // existing returns the code of an entry, nil without a valid one. It removes an invalid entry.

@@ -56,7 +56,7 @@ func (p *program) code(ctx context.Context) (*code, error) {
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrCompiling, ctx.Err())
 	case <-time.After(time.Until(late)):
-		return nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout)
+		return nil, fmt.Errorf("%w: %s: compiling it takes longer than %v; it continues, so try again later", ErrModule, p.file.path, p.runtime.options.CompileTimeout)
 	}
 }
 
