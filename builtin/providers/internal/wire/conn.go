@@ -116,7 +116,7 @@ func NewTransport() *http.Transport {
 		DialContext:         httpx.Dialer().DialContext,
 		ForceAttemptHTTP2:   true,
 		TLSHandshakeTimeout: 15 * time.Second,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     15 * time.Second, // one that died meanwhile would cost more than many handshakes: its request waits until the timeout
 		MaxIdleConnsPerHost: 8,
 		DisableCompression:  true,
 		ReadBufferSize:      32 << 10,
