@@ -162,9 +162,10 @@ func (k *keeper) unlock() []string {
 	return notes
 }
 
-// ran reports whether commands were running when a file was changed last.
+// ran reports whether commands were running when a file was changed last. They may have been if that is in the future: the clock of a file server
+// is ahead of ours, or ours was set back.
 func (k *keeper) ran(s stamp) bool {
-	return slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.Time()) })
+	return s.Time().After(time.Now()) || slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.Time()) })
 }
 
 // restorer restores an earlier state of a repository.
