@@ -90,7 +90,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 			t.summaryModel = model
 			return stateCompact, nil
 		}
-		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, &input.Command{})
+		u, err := t.openPrompt(ctx, &PromptInput{SessionID: session, Model: model}, &input.Command{})
 		t.user, t.manual, t.summaryModel = u, true, model
 		return stateCompact, err
 	})

@@ -98,7 +98,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	if err != nil {
 		return stateDone, err
 	}
-	u, err := t.openPrompt(ctx, q.id, &in, command)
+	u, err := t.openPrompt(ctx, &in, command)
 	if err != nil {
 		return stateDone, err
 	}
@@ -146,8 +146,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	return t.firstState(ctx, in.NoReply)
 }
 
-// openPrompt begins a prompt: it makes the setup, removes the messages that were undone, and returns the user message.
-func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
+// openPrompt begins a prompt: it makes the setup, removes the messages that were undone, and returns the user message. Its identifier
+// is made now, because the prompt may have waited: undo compares it with those of the answers before.
+func (t *turn) openPrompt(ctx context.Context, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
 	if err := t.chooseSetup(ctx, in, command); err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 		return nil, err
 	}
 	u := &sdk.UserMessage{
-		MessageHead: sdk.MessageHead{ID: id, SessionID: t.runner.session}, Time: sdk.MessageTime{Created: live.Now()},
+		MessageHead: sdk.MessageHead{ID: t.conv.IDs.New(sdk.PrefixMessage), SessionID: t.runner.session}, Time: sdk.MessageTime{Created: live.Now()},
 		Agent: t.Agent.Name, Model: sdk.ModelRef{ProviderID: t.Model.ProviderID, ModelID: t.Model.ID, Variant: in.Variant},
 		Format: in.Format, System: in.System, Tools: in.Tools,
 	}

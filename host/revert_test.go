@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -154,6 +155,35 @@ func TestRevertSubagent(t *testing.T) {
 	k.is("after the revert", map[string]string{"a.txt": "one"})
 	k.unrevert(id)
 	k.is("after unrevert", map[string]string{"a.txt": "two"})
+}
+
+// A prompt that waited while a subagent worked is undone without the changes of the subagent, which belong to the prompt before.
+func TestRevertPromptThatWaited(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	id := k.session()
+	next, wait := 0, func(context.Context) (*sdk.MessageWithParts, error) { return nil, nil }
+	k.bash.act = func() {
+		if next++; next == 2 {
+			k.write("a.txt", "two")
+			return
+		}
+		var err error
+		if wait, err = k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: "second"}); err != nil {
+			t.Error(err)
+		}
+	}
+	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
+	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), call("bash", `{}`), say("done"))
+	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "first"})
+	if _, err2 := wait(t.Context()); err != nil || err2 != nil || next != 2 {
+		t.Fatal(err, err2, next)
+	}
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("without the second prompt", map[string]string{"a.txt": "two"})
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("without the first prompt", map[string]string{"a.txt": "one"})
 }
 
 // Outside a repository, the files that calls announce are undone, but no others; without snapshots, only messages. A tool that only reads
