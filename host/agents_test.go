@@ -280,3 +280,30 @@ func TestThirdPartyReplacesNoCommand(t *testing.T) {
 		}
 	}
 }
+
+// agentReads counts how often its agents are read.
+type agentReads struct {
+	*plugin
+	reads int
+}
+
+func (c *agentReads) Agents() []sdk.Agent {
+	c.reads++
+	return c.plugin.Agents()
+}
+
+// TestCheckReadsAgentsOnce: a check of many commands does not read the files of all agents for each of them.
+func TestCheckReadsAgentsOnce(t *testing.T) {
+	t.Parallel()
+	c := &agentReads{plugin: base(newModel(t))}
+	for i := range 50 {
+		c.commands = append(c.commands, sdk.Command{Name: fmt.Sprint("c", i), Agent: []string{"", sdk.AgentBuild}[i%2], Template: "hi"})
+	}
+	c.commands = append(c.commands, sdk.Command{Name: "lost", Agent: "nowhere", Template: "hi"})
+	k := start(t, nil, c)
+	c.reads = 0
+	problems := k.Check(t.Context())
+	if len(problems) != 1 || problems[0].Key != "command.lost.agent" || c.reads > 5 {
+		t.Errorf("problems %+v after reading the agents %d times, want that of one command after a few", problems, c.reads)
+	}
+}

@@ -138,7 +138,8 @@ func (n Inventory) Check(ctx context.Context) (out []model.Problem) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
 	models, origins := map[string]string{}, map[string]string{}
-	for _, a := range g.Agents() {
+	agents := g.Agents() // looks at the file of each agent
+	for _, a := range agents {
 		if key := checked.Join("agent", a.Name) + ".model"; a.Model != nil {
 			models[key], origins[key] = a.Model.String(), a.Origin
 		}
@@ -146,7 +147,10 @@ func (n Inventory) Check(ctx context.Context) (out []model.Problem) {
 	for _, c := range g.Commands(ctx) {
 		key := checked.Join("command", c.Name)
 		models[key+".model"], origins[key+".model"] = c.Model, c.Origin
-		if _, err := g.Agent(c.Agent); err != nil && c.Agent != "" {
+		if c.Agent == "" || slices.ContainsFunc(agents, func(a sdk.Agent) bool { return a.Name == c.Agent }) {
+			continue
+		}
+		if _, err := g.Agent(c.Agent); err != nil {
 			out = append(out, model.Problem{Key: key + ".agent", Err: err, Origin: c.Origin})
 		}
 	}
