@@ -28,7 +28,7 @@ type Host interface {
 
 // Project holds the directories of the host. All paths are absolute.
 type Project struct {
-	ID        string // the root commit of the git repository, or "global"
+	ID        string // the root commit of the git repository (in a very long history, made from its path), or "global"
 	Directory string // the directory in which tenon was started
 	Worktree  string // the root of the repository, or Directory without one
 	Home      string // the user's home directory

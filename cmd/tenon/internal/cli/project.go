@@ -26,7 +26,7 @@ import (
 const GlobalProject = "global"
 
 // gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
-const gitTimeout = 3 * time.Second
+const gitTimeout = 10 * time.Second
 
 // isCommit reports whether the text has the form of a commit's ID, in SHA-1 or SHA-256.
 func isCommit(id string) bool {
@@ -65,8 +65,7 @@ func isGit(path string) bool {
 // projectID finds the ID of a repository, its root commit. Because git takes milliseconds, or seconds for a long history, the ID is
 // cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
-	// wait returns the ID, or GlobalProject if git is missing or too slow, or if the repository is empty. fresh means that the ID comes from git
-	// and is not cached yet.
+	// wait returns the ID, or GlobalProject if git is missing or if the repository is empty. fresh means that the ID is not cached yet.
 	wait  func() (id string, fresh bool)
 	cache string // the file that keeps the ID and made
 	made  string // when the repository was made; another one at the same path is another project
@@ -84,7 +83,7 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 		return p
 	}
 	p.wait = sync.OnceValues(func() (string, bool) {
-		id := rootCommit(ctx, worktree)
+		id := rootCommit(ctx, worktree, p.made, gitTimeout)
 		return cmp.Or(id, GlobalProject), id != ""
 	})
 	go p.wait()
@@ -102,9 +101,16 @@ func madeAt(worktree string) string {
 	return ""
 }
 
-// rootCommit returns the first of the root commits in alphabetical order; "" if there is none.
-func rootCommit(ctx context.Context, worktree string) string {
-	roots := strings.Fields(Git(ctx, worktree, "rev-list", "--max-parents=0", "HEAD"))
+// rootCommit returns the first of the root commits in alphabetical order; "" if there is none. If git takes longer than limit, as it would at
+// every start, it returns an ID made from the path and the time when the repository was made.
+func rootCommit(ctx context.Context, worktree, made string, limit time.Duration) string {
+	limited, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	roots := strings.Fields(Git(limited, worktree, "rev-list", "--max-parents=0", "HEAD"))
+	if len(roots) == 0 && limited.Err() != nil && ctx.Err() == nil {
+		sum := sha256.Sum256([]byte(worktree + "\x00" + made))
+		return hex.EncodeToString(sum[:])
+	}
 	slices.Sort(roots)
 	if len(roots) == 0 || !isCommit(roots[0]) {
 		return ""

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -185,6 +186,23 @@ func TestProjectIsRememberedAndGitNotAskedAgain(t *testing.T) {
 	asked.keep(id)
 	if have, fresh := lookUpProject(t.Context(), "/nowhere", data).wait(); have != id || fresh {
 		t.Errorf("identifier %q, want the remembered %q", have, id)
+	}
+}
+
+// TestLongHistory: a history that git cannot walk in time has an ID that is cached, so that only the first start waits.
+func TestLongHistory(t *testing.T) {
+	t.Parallel()
+	id := rootCommit(t.Context(), "/nowhere", "1", 0)
+	if !isCommit(id) || id != rootCommit(t.Context(), "/nowhere", "1", 0) {
+		t.Errorf("identifier %q, want one that can be cached, and the same again", id)
+	}
+	if id == rootCommit(t.Context(), "/elsewhere", "1", 0) || id == rootCommit(t.Context(), "/nowhere", "2", 0) {
+		t.Error("another repository has the same identifier, and so the approvals of the first")
+	}
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if id := rootCommit(stopped, "/nowhere", "1", gitTimeout); id != "" {
+		t.Errorf("identifier %q when the user stops the start, want none", id)
 	}
 }
 
