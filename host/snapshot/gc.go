@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -18,8 +19,8 @@ const (
 )
 
 // Collect removes states older than Limits.KeepFor, at most once a day, and all but the latest when the store is larger than Limits.MaxBytes after
-// that. It also removes those of one project that was not used for that time, because it may no longer exist. It reports whether it was due; if
-// another process has the lock, it stays due.
+// that. Then, and with the first state of a project, it removes those of projects that were not used for that time, because they may no longer
+// exist. It reports whether it was due; if another process has the lock, it stays due.
 func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
 	info, err := os.Stat(mark)
@@ -27,7 +28,7 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	case err == nil && time.Since(info.ModTime()).Abs() < collectEvery: // absolute, because the clock may have been ahead
 		return false, nil
 	case errors.Is(err, os.ErrNotExist): // a new store has nothing to remove
-		return false, ignoreMissing(os.WriteFile(mark, nil, 0o600))
+		return false, cmp.Or(ignoreMissing(os.WriteFile(mark, nil, 0o600)), r.removeUnused(ctx))
 	}
 	if err = r.exclusive(ctx, func() error { return r.collect(ctx, mark) }); errors.Is(err, filelock.ErrLocked) {
 		return false, nil
@@ -38,10 +39,10 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	return true, err
 }
 
-// removeUnused removes the states of another project in which none is young enough to be restored: of only one, because a tool call waits for it.
-// It skips those of another user. The lock does not exclude contents that are stored in that moment, of the first edit after a week.
+// removeUnused removes the states of other projects in which none is young enough to be restored, until Limits.MaxRemoval has passed, because a tool
+// call waits for it. It skips those of another user. The lock does not exclude contents that are stored in that moment, of the first edit after a week.
 func (r *Repo) removeUnused(ctx context.Context) error {
-	all := filepath.Dir(r.dir)
+	all, start := filepath.Dir(r.dir), time.Now()
 	stores, err := os.ReadDir(all)
 	if err != nil {
 		return err
@@ -57,7 +58,10 @@ func (r *Repo) removeUnused(ctx context.Context) error {
 			}
 			return other.clear()
 		})
-		if !errors.Is(err, filelock.ErrLocked) && !errors.Is(err, fs.ErrPermission) {
+		if errors.Is(err, filelock.ErrLocked) || errors.Is(err, fs.ErrPermission) {
+			continue
+		}
+		if err != nil || time.Since(start) >= r.limits.MaxRemoval {
 			return err
 		}
 	}

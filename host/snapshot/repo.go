@@ -28,6 +28,8 @@ const (
 	MaxBytes  = 1 << 30
 	KeepFor   = 7 * 24 * time.Hour
 	MaxTime   = 20 * time.Second
+
+	MaxRemoval = time.Second
 )
 
 // Limits bound the states. The default of a field is the constant of the same name.
@@ -38,6 +40,8 @@ type Limits struct {
 	MaxBytes  int64         // size of the store in bytes above which old states are removed early
 	KeepFor   time.Duration // how long a state is kept
 	MaxTime   time.Duration // of one Take; a project that takes longer has no snapshots for a day
+
+	MaxRemoval time.Duration // after which Collect removes the states of no further project
 }
 
 // complete fills in the default limits.
@@ -45,6 +49,7 @@ func (l Limits) complete() Limits {
 	return Limits{
 		cmp.Or(l.MaxFile, MaxFile), cmp.Or(l.MaxRecord, MaxRecord), cmp.Or(l.MaxFiles, MaxFiles),
 		cmp.Or(l.MaxBytes, MaxBytes), cmp.Or(l.KeepFor, KeepFor), cmp.Or(l.MaxTime, MaxTime),
+		cmp.Or(l.MaxRemoval, MaxRemoval),
 	}
 }
 

@@ -422,24 +422,32 @@ func TestCollectUnused(t *testing.T) {
 	}
 }
 
-// The states of one unused project are removed a day, because a tool call waits for it.
-func TestCollectOneUnused(t *testing.T) {
+// The states of unused projects are removed until a time has passed, because a tool call waits for it: also by a project that is new, since some
+// users work in a new directory each time.
+func TestCollectUnusedUntil(t *testing.T) {
 	t.Parallel()
-	p := newProject(t)
-	p.due()
-	for range 2 {
-		other := newProject(t)
-		other.data = p.data
-		other.open()
-		other.take()
-	}
-	for want := 2; want > 0; want-- { // stores with contents, among them the project's own
-		makeOld(t, p.data)
-		if due, err := p.Collect(t.Context()); !due || err != nil {
-			t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
+	for limit, want := range map[time.Duration]int{time.Nanosecond: 2, time.Hour: 1} { // stores with contents, among them the project's own
+		p := newProject(t)
+		for range 2 {
+			other := newProject(t)
+			other.data = p.data
+			other.open()
+			other.take()
 		}
+		makeOld(t, p.data)
+		p.openWith(snapshot.Options{Limits: snapshot.Limits{MaxRemoval: limit}})
+		p.due()
 		if left, err := filepath.Glob(filepath.Join(p.data, "*", "objects")); len(left) != want || err != nil {
-			t.Errorf("%q have contents, %v, want %d", left, err, want)
+			t.Errorf("%q have contents after %v, %v, want %d", left, limit, err, want)
+		}
+		for range 2 {
+			makeOld(t, p.data)
+			if due, err := p.Collect(t.Context()); !due || err != nil {
+				t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
+			}
+		}
+		if left, err := filepath.Glob(filepath.Join(p.data, "*", "objects")); len(left) != 1 || err != nil {
+			t.Errorf("%q have contents after %v, %v, want one", left, limit, err)
 		}
 	}
 }
