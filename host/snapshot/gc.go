@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -28,7 +27,10 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	case err == nil && time.Since(info.ModTime()).Abs() < collectEvery: // absolute, because the clock may have been ahead
 		return false, nil
 	case errors.Is(err, os.ErrNotExist): // a new store has nothing to remove
-		return false, cmp.Or(ignoreMissing(os.WriteFile(mark, nil, 0o600)), r.removeUnused(ctx))
+		if err = os.WriteFile(mark, nil, 0o600); err == nil {
+			err = r.removeUnused(ctx)
+		}
+		return false, ignoreMissing(err) // nothing was recorded yet
 	}
 	if err = r.exclusive(ctx, func() error { return r.collect(ctx, mark) }); errors.Is(err, filelock.ErrLocked) {
 		return false, nil
