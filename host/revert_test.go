@@ -469,8 +469,22 @@ func TestUndoLimitsAreTold(t *testing.T) {
 	k := newWork(t, func(o *host.Options) { o.Logger = log.logger() })
 	k.write("large.bin", strings.Repeat("x", snapshot.MaxFile+1))
 	k.turn(k.session(), k.bash, func() { k.remove("large.bin") })
-	if !log.has("too large, too many or not readable") {
+	const large = "too large, too many or not readable"
+	if !log.has(large) {
 		t.Errorf("the log says nothing of a large file: %q", log.all())
+	}
+	k.write("large.bin", strings.Repeat("x", snapshot.MaxFile+1))
+	for _, news := range []bool{false, true} { // in other processes
+		if news {
+			k.write("larger.bin", strings.Repeat("x", snapshot.MaxFile+1))
+		}
+		log = &records{}
+		next := startWork(t, k.worktree, t.TempDir(), func(o *host.Options) { o.Logger = log.logger(); o.Project.DataDir = filepath.Join(k.kit.dir, "data") })
+		next.turn(next.session(), next.bash, func() {})
+		next.close()
+		if log.has(large) != news {
+			t.Errorf("news %v: the log is %q", news, log.all())
+		}
 	}
 	stores, err := filepath.Glob(filepath.Join(k.kit.dir, "data", "snapshots", "*"))
 	if err != nil || len(stores) != 1 {

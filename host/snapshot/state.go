@@ -37,6 +37,17 @@ func (r *Repo) save(n *node) error {
 	return replaceFile(filepath.Join(r.dir, stateFile), content)
 }
 
+// IsNews reports whether paths that were left out are others than at the last call in this project, also of another process.
+func (r *Repo) IsNews(leftOut []Path) bool {
+	name, now := filepath.Join(r.dir, "leftout"), hashOf("list", fmt.Append(nil, leftOut))
+	was, _ := os.ReadFile(name)
+	if string(was) == now {
+		return false
+	}
+	_ = os.WriteFile(name, []byte(now), 0o600) // at worst, the user reads it again
+	return true
+}
+
 // encodeState writes a state: the version, the directory, a checksum of both.
 func encodeState(version string, n *node) ([]byte, error) {
 	out := bytes.NewBufferString(version)

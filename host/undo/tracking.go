@@ -168,7 +168,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 	if after != nil {
 		leftOut := slices.Concat(w.tree.LeftOut, after.LeftOut) // the calls may have removed some
 		slices.Sort(leftOut)
-		if leftOut = slices.Compact(leftOut); len(leftOut) > 0 {
+		if leftOut = slices.Compact(leftOut); len(leftOut) > 0 && repo.IsNews(leftOut) {
 			k.Files.warn("some files are too large, too many or not readable for snapshots; changes that commands make to them cannot be undone",
 				"files", len(leftOut), "first", leftOut[0].String())
 		}
