@@ -123,7 +123,7 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 	if w.Project.Git {
 		c.ok("project", "%s, a git repository (%s)", w.Project.Worktree, w.ProjectID())
 	} else {
-		c.ok("project", "%s, not a git repository", w.Project.Directory)
+		c.ok("project", "%s, not a git repository: undo covers only files that the edit tools write", w.Project.Directory)
 	}
 	stored := c.data(ctx, w)
 	if err := w.Configure(ctx); err != nil {
