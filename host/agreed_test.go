@@ -21,6 +21,7 @@ func TestOneQuestionForACall(t *testing.T) {
 		}
 		return sdk.Decision{}, nil
 	})
+	observer := sdk.OnEvent(func(context.Context, *sdk.Event) error { return nil }) // gets a copy of each request
 	for name, c := range map[string]struct {
 		file    string
 		change  func(*host.Options)
@@ -59,7 +60,7 @@ func TestOneQuestionForACall(t *testing.T) {
 				if c.change != nil {
 					c.change(o)
 				}
-			}, b, &plugin{name: "gate", hooks: c.hooks})
+			}, b, &plugin{name: "gate", hooks: append(c.hooks, observer)})
 			var script []func(*sdk.PermissionRequest) error
 			for _, r := range c.replies {
 				script = append(script, reply(&k, r, ""))

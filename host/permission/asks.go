@@ -65,6 +65,8 @@ func wait[R, A any](ctx context.Context, a *Asks, open map[string]*pending[R, A]
 // AskPermission publishes a request and waits for the answer until ctx ends. alwaysAsk reports that approvals do not count. A rejection without a
 // message halts the turn if halt is set.
 func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, alwaysAsk, halt bool, publish func(sdk.Event)) error {
+	agreed := r.Agreed
+	r.Agreed = nil // observers copy the request at any time
 	p := &pendingPermission{request: r, alwaysAsk: alwaysAsk}
 	answer := wait(ctx, a, a.permissions, r.ID, p, func() { publish(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r}) })
 	answer.reply = cmp.Or(answer.reply, sdk.ReplyReject)
@@ -73,8 +75,8 @@ func AskPermission(ctx context.Context, a *Asks, r sdk.PermissionRequest, always
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case answer.reply != sdk.ReplyReject:
-		if r.Agreed != nil && answer.byUser {
-			*r.Agreed = true
+		if agreed != nil && answer.byUser {
+			*agreed = true
 		}
 		return nil
 	case answer.message != "":
