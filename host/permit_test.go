@@ -564,7 +564,7 @@ func TestConfinementIsAFact(t *testing.T) {
 			t.Parallel()
 			run := touch(false)
 			run.prepare = func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-				return []sdk.PermissionRequest{{Permission: "touch", Patterns: []string{"a"}, Metadata: sdk.Object{"sandbox": "confined"}}}, nil
+				return []sdk.PermissionRequest{{Permission: "touch", Patterns: []string{"a"}, Metadata: sdk.Object{"sandbox": "confined", "covers": sdk.Object{"edit": []string{"b"}}}}}, nil
 			}
 			gate := sdk.OnPermissionAsk(func(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
 				want(t, "gate", c.want, in.Metadata["sandbox"])
@@ -573,6 +573,7 @@ func TestConfinementIsAFact(t *testing.T) {
 			k := start(t, asking, base(newModel(t, calls(path("a")), say("done"))), &plugin{name: "third", carrier: c.carrier, tools: []sdk.Tool{run}}, &plugin{name: "gate", hooks: []sdk.Hook{gate}})
 			asked := answerAsks(t, k, func(p *sdk.PermissionRequest) error {
 				want(t, "question", c.want, p.Metadata["sandbox"])
+				want(t, "question covers more", c.want != nil, p.Metadata["covers"] != nil)
 				return k.ReplyPermission(p.ID, sdk.ReplyOnce, "")
 			})
 			k.prompt("go")

@@ -112,6 +112,20 @@ func TestChangeWhileExplaining(t *testing.T) {
 	}
 }
 
+// The files of a command are the last notes, so that a long list does not hide that the command is not confined.
+func TestLongNotes(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"x"}, Metadata: sdk.Object{
+		"command": "x", "sandbox": "NOT confined: why", "covers": sdk.Object{"edit": []string{strings.Repeat("long ", 200)}, "external_directory": []string{"/etc/*"}},
+	}})
+	for _, part := range []string{"NOT confined: why", "it uses /etc/*, outside", "it changes long", "all of it below"} {
+		if screen := m.plain(); !strings.Contains(screen, part) {
+			t.Errorf("no %q on the screen:\n%s", part, screen)
+		}
+	}
+}
+
 func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {60, 12}, {120, 40}} {

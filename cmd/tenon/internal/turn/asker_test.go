@@ -66,7 +66,7 @@ func TestAskerShows(t *testing.T) {
 		"confined": {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
 		"covering": {
 			bash(sdk.Object{"covers": sdk.Object{"edit": []string{"a\x1b", "b"}, "external_directory": []string{"/etc/*"}, "bash": []string{"git log"}}}),
-			"? Allow bash to run this command?\n  it changes a\\u{1b}, b\n  it uses /etc/*, outside the project\n" + command + options,
+			"? Allow bash to run this command?\n  it uses /etc/*, outside the project\n  it changes a\\u{1b}, b\n" + command + options,
 		},
 		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
 		"sampling": {

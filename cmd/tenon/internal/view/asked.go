@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,19 +44,17 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	note("requested by %s, not by the model", of("template"))
 	note("approval required by the plugin %s", of("asks"))
 	note("always asks: %s can run programs or control agents", of("guarded"))
-	covers, _ := r.Metadata["covers"].(sdk.Object)
-	for _, key := range slices.Sorted(maps.Keys(covers)) {
-		if format := covered[key]; format != "" {
-			patterns, _ := covers[key].([]string)
-			note(format, targets(patterns, directory))
-		}
-	}
 	note("%s", of("sandbox"))
 	note("asked each time, because it contains %s", r.Verbatim)
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
 	if of("command") != "" {
 		note("in the directory %s", jsontext.StringValue(args["workdir"]))
+	}
+	covers, _ := r.Metadata["covers"].(sdk.Object)
+	for _, c := range covered { // last: a model could fill the screen with them
+		patterns, _ := covers[c.permission].([]string)
+		note(c.note, targets(patterns, directory))
 	}
 	if a.Diff == "" {
 		a.Body = terminal.Visible(body(r, of, args))
@@ -86,10 +83,10 @@ var questions = map[string]string{
 }
 
 // covered are notes about the other permissions that a question covers; the body of the question has commands.
-var covered = map[string]string{
-	"edit":                          "it changes %s",
-	"read":                          "it reads %s",
-	sdk.PermissionExternalDirectory: "it uses %s, outside the project",
+var covered = []struct{ permission, note string }{
+	{sdk.PermissionExternalDirectory, "it uses %s, outside the project"},
+	{"edit", "it changes %s"},
+	{"read", "it reads %s"},
 }
 
 // targets returns patterns as text. Paths below directory are relative to it.

@@ -169,7 +169,9 @@ func (q *Choice) head(c Canvas) (lines []string, cut bool) {
 		notes = append(notes, draw.Wrap(note, c.Width-2)...)
 	}
 	if room := max(0, min(maxLines, c.Height-len(question)-3)); len(notes) > room {
-		cut, notes = true, notes[:room]
+		if cut, notes = true, notes[:room]; room > 0 {
+			notes[room-1] = "… (all of it below)"
+		}
 	}
 	question = draw.PaintAll(c.Theme.Warn, draw.PaintAll("1", question))
 	return draw.Indent(" ", append(question, draw.PaintAll(c.Theme.Faint, notes)...)), cut
