@@ -210,7 +210,7 @@ func TestChatUndo(t *testing.T) {
 	content("model\n")
 	must(t, os.WriteFile(file, []byte("user\n"), 0o600))
 	x.enter("/undo\n")
-	x.expect("error: nothing was changed: another session, another program or you")
+	x.expect("error: nothing was changed: another session, another program, you or a command")
 	x.expect("a.txt")
 	x.expect("with force overwrites")
 	x.expect("> ")

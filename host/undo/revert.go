@@ -27,7 +27,7 @@ type ConflictError struct {
 
 // Error lists the files.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("these files were also changed by another session, by another program or by you: %s", strings.Join(e.Files, ", "))
+	return fmt.Sprintf("these files were also changed by another session, by another program, by you or by a command that is not recorded: %s", strings.Join(e.Files, ", "))
 }
 
 // Options select the messages to undo.

@@ -226,7 +226,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 // hostRemedy returns the remedy for errors of the host and the stored credentials outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
 	if conflict, ok := errors.AsType[*host.ConflictError](err); ok {
-		text := "nothing was changed: another session, another program or you also changed these files:"
+		text := "nothing was changed: another session, another program, you or a command that is not recorded also changed these files:"
 		for _, file := range conflict.Files {
 			text += "\n" + terminal.FileName(file)
 		}
