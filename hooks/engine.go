@@ -63,8 +63,8 @@ type pluginHook struct {
 	info   hookpoint.Info
 	plugin *pluginState
 
-	failures atomic.Int32 // in a row
-	dropped  atomic.Bool  // the user knows that it changes fields that it does not declare
+	row
+	dropped atomic.Bool // the user knows that it changes fields that it does not declare
 	// prevented is set after a notice that a call failed without the plugin's fault: to the session whose input was too large, else to "".
 	prevented atomic.Pointer[string]
 }

@@ -22,11 +22,15 @@ const (
 type pluginState struct {
 	Plugin
 
-	hooks    []*pluginHook
-	failures atomic.Int32           // in a row, of all hooks
-	reason   atomic.Pointer[string] // the reason for the quarantine; nil if there is none
+	hooks  []*pluginHook
+	row                           // of all hooks
+	reason atomic.Pointer[string] // the reason for the quarantine; nil if there is none
+}
 
-	counted atomic.Pointer[time.Time] // time of the last failure that counted
+// row counts the failures in a row of a hook, or of all hooks of a plugin.
+type row struct {
+	failures atomic.Int32
+	counted  atomic.Pointer[time.Time] // time of the last failure that counted
 }
 
 // quarantined returns the reason why the plugin is not called, or "".
@@ -40,10 +44,12 @@ func (p *pluginState) quarantined() string {
 // blame counts a failed call for the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
 // the call's encoded input, if any.
 func (e *Engine) blame(c *call, input []byte, err error, mute bool) {
-	h, reason, blameless := c.hook, "", Blameless(err)
+	h, reason, blameless, counts := c.hook, "", Blameless(err), false
+	if !blameless {
+		counts, reason = c.countFailure(err)
+	}
 	switch {
-	case !blameless && h.plugin.counts(c.began):
-		reason = h.countFailure(err)
+	case counts:
 	case !blameless && h.failures.Load() > 0: // part of a failure that the user knows
 		mute = true
 	case !mute:
@@ -87,9 +93,9 @@ func oneLine(err error) string { return visible.Clean(err.Error(), maxNotice) }
 // clearFailures ends a row of failures, and of calls that failed without the plugin's fault. It writes only if it has to, so that
 // concurrent calls of a healthy plugin do not write to shared memory.
 func (h *pluginHook) clearFailures() {
-	for _, failures := range []*atomic.Int32{&h.failures, &h.plugin.failures} {
-		if failures.Load() != 0 {
-			failures.Store(0)
+	for _, r := range []*row{&h.row, &h.plugin.row} {
+		if r.failures.Load() != 0 {
+			r.failures.Store(0)
 		}
 	}
 	if h.prevented.Load() != nil {
@@ -98,22 +104,28 @@ func (h *pluginHook) clearFailures() {
 }
 
 // countFailure counts a failure for the hook, because working hooks must not hide one that always hangs, and for the plugin, because
-// each of its hooks may be called only once. If this failure quarantines the plugin, it returns the reason.
-func (h *pluginHook) countFailure(err error) string {
-	n := max(h.failures.Add(1), h.plugin.failures.Add(1))
-	reason := fmt.Sprintf("%d failures in a row, the last: %s", n, oneLine(err))
+// each of its hooks may be called only once. It reports whether that is one more failure. If it quarantines the plugin, it returns the reason.
+func (c *call) countFailure(err error) (counts bool, reason string) {
+	h := c.hook
+	ofHook, ofPlugin := h.count(c.began), h.plugin.count(c.began)
+	n := max(h.failures.Load(), h.plugin.failures.Load())
+	reason = fmt.Sprintf("%d failures in a row, the last: %s", n, oneLine(err))
 	if n < maxFailures || !h.plugin.reason.CompareAndSwap(nil, &reason) {
-		return ""
+		reason = ""
 	}
-	return reason
+	return ofHook || ofPlugin, reason
 }
 
-// counts reports whether the failure of a call that began at a time is one more failure. Calls that began before the last one have most likely
-// the same cause: three of them would quarantine a plugin whose process crashed once or starts slowly on a busy machine, or whose answers tenon
-// could not receive while it was suspended.
-func (p *pluginState) counts(began time.Time) bool {
-	now, last := time.Now(), p.counted.Load()
-	return (last == nil || !began.Before(*last)) && p.counted.CompareAndSwap(last, &now)
+// count counts the failure of a call that began at a time, and reports whether it is one more. Calls that began before the last one have most
+// likely the same cause: three of them would quarantine a plugin whose process crashed once or starts slowly on a busy machine, or whose answers
+// tenon could not receive while it was suspended.
+func (r *row) count(began time.Time) bool {
+	now, last := time.Now(), r.counted.Load()
+	if last != nil && began.Before(*last) || !r.counted.CompareAndSwap(last, &now) {
+		return false
+	}
+	r.failures.Add(1)
+	return true
 }
 
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left

@@ -178,6 +178,41 @@ func TestFailuresAtOneTime(t *testing.T) {
 	}
 }
 
+// A hook that always hangs is quarantined although another one of its plugin fails now and then during each of its calls.
+func TestHangsWhileAnotherFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		hangs := system(func(ctx context.Context, _ *sdk.ChatSystemValue) error { <-ctx.Done(); return ctx.Err() })
+		hangs.Timeout = 10 * time.Second
+		n := 0
+		flips := sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
+			if n++; n%2 == 0 {
+				return sdk.Decision{}, errors.New("no luck")
+			}
+			return sdk.Decision{}, nil
+		})
+		e, told := engine(t, plugin("bad", hangs, flips))
+		for range 3 {
+			var call sync.WaitGroup
+			call.Go(func() {
+				if _, err := fire(t, e, nil); err != nil {
+					t.Error(err)
+				}
+			})
+			for range 3 {
+				<-time.After(3 * time.Second)
+				if _, err := e.Gate(t.Context(), sdk.PointPermissionAsk, hooks.Scope{}, &sdk.PermissionRequest{}); err != nil {
+					t.Error(err)
+				}
+			}
+			call.Wait()
+		}
+		if got := e.Quarantined()["bad"]; !strings.Contains(got, "3 failures in a row, the last: timed out after 10s") {
+			t.Errorf("quarantined: %q; told %+v", got, told.all())
+		}
+	})
+}
+
 // A hook that is not ready yet fails as its policy says, with one notice, and is called again until it is ready. Its other failures count.
 func TestNotReadyIsNoFailure(t *testing.T) {
 	t.Parallel()
