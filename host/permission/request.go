@@ -159,7 +159,7 @@ func Foreign(r *sdk.PermissionRequest, o sdk.Origin) error {
 	if !foreignKey().MatchString(key) || sdk.Deliberate(key) || key == Sampling {
 		return fmt.Errorf("a plugin must not request the permission %.40q", r.Permission)
 	}
-	for _, key := range []string{"sandbox", "command", "filepath", "covers"} {
+	for _, key := range []string{"sandbox", "command", "filepath", "covers", "verbatim"} {
 		delete(r.Metadata, key)
 	}
 	r.Always = slices.DeleteFunc(slices.Clone(r.Always), func(p string) bool { return !slices.Contains(r.Patterns, p) })

@@ -48,9 +48,9 @@ func (r *Repo) Take(ctx context.Context) (tree *Tree, err error) {
 func (r *Repo) Off() error {
 	switch {
 	case r.off != "":
-		return fmt.Errorf("%w, except by the edit tools: %s", ErrOff, r.off)
+		return fmt.Errorf("%w when commands make them: %s", ErrOff, r.off)
 	case r.slow.Load():
-		return fmt.Errorf("%w for a day, except by the edit tools: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
+		return fmt.Errorf("%w for a day when commands make them: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
 	}
 	return nil
 }

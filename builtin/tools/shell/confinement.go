@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,13 +45,16 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 // about.
 func together(requests []sdk.PermissionRequest) []sdk.PermissionRequest {
 	slices.Reverse(requests)
-	agreed, covers := new(bool), sdk.Object{}
+	agreed, covers, verbatim := new(bool), sdk.Object{}, any(nil)
 	for i := range slices.Backward(requests) {
 		r := &requests[i]
 		if r.Agreed = agreed; len(covers) > 0 {
 			r.Metadata["covers"] = maps.Clone(covers)
 		}
 		covers[r.Permission] = r.Patterns
+		if verbatim = cmp.Or(r.Metadata["verbatim"], verbatim); verbatim != nil {
+			r.Metadata["verbatim"] = verbatim
+		}
 	}
 	return requests
 }

@@ -30,4 +30,11 @@ func TestWidestFirst(t *testing.T) {
 	if len(requests) != len(want) {
 		t.Errorf("%d requests, want %d", len(requests), len(want))
 	}
+	requests, err = f.tool.(sdk.ToolPreparer).Prepare(t.Context(), f.call(t, map[string]any{"command": "eval x", "unconfined": true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text, _ := requests[0].Metadata["verbatim"].(string); text == "" || requests[0].Permission != sdk.PermissionUnconfined {
+		t.Errorf("the first request, for %s, does not tell what was not understood", requests[0].Permission)
+	}
 }

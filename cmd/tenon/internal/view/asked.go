@@ -45,7 +45,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	note("approval required by the plugin %s", of("asks"))
 	note("always asks: %s can run programs or control agents", of("guarded"))
 	note("%s", of("sandbox"))
-	note("asked each time, because it contains %s", r.Verbatim)
+	note("asked each time, because it contains %s", cmp.Or(r.Verbatim, of("verbatim")))
 	var args map[string]json.RawMessage
 	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
 	if of("command") != "" {
