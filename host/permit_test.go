@@ -316,7 +316,7 @@ func TestHeadlessDecides(t *testing.T) {
 	}{
 		"an allowing rule":                    {rules: allow, want: []string{"touched"}},
 		"a denying rule names its place":      {rules: denySome, want: []string{`permission "touch" is denied for "a"`, "tenon.json:7"}},
-		"a denying rule removes the tool":     {rules: deny, want: []string{`tool "touch" not found, because a rule denies it`, "tenon permission explain touch"}},
+		"a denying rule removes the tool":     {rules: deny, want: []string{`tool "touch" not found, because a rule denies it`, "tenon permission explain touch --agent build"}},
 		"what would be asked is refused":      {want: []string{"--auto", `{"permission": {"touch": {"a": "allow"}}}`, "tenon.json"}},
 		"auto allows what would be asked":     {auto: true, want: []string{"touched"}},
 		"auto does not allow what is denied":  {rules: denySome, auto: true, want: []string{"is denied"}},
@@ -351,6 +351,19 @@ func TestHeadlessDecides(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A rule about every permission did not remove a tool that does not exist.
+func TestUnknownToolIsNotDenied(t *testing.T) {
+	t.Parallel()
+	k := start(t, func(o *host.Options) {
+		o.Config.Permission = sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionDeny}}
+	}, base(newModel(nil, call("nothing", "{}"), say("done"))))
+	id := k.session()
+	k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+	if got := k.results(id)[0]; !strings.Contains(got, `tool "nothing" not found; the tools are: `) {
+		t.Errorf("result = %q", got)
 	}
 }
 

@@ -63,6 +63,7 @@ type Scope struct {
 type Set struct {
 	*Scope
 	tools       map[string]*Tool
+	removed     []*Tool              // by a rule
 	Definitions []sdk.ToolDefinition // for the model: without hidden tools, after the hooks, sorted by id
 }
 
@@ -197,7 +198,11 @@ func deadline(p *generation.Plugin, one sdk.Tool) time.Duration {
 // admits reports whether the agent may call the tool in this turn. Tools of plugins with an invalid definition are left out, with a notice.
 func (s *Set) admits(p *generation.Plugin, one *Tool) bool {
 	id := one.Def.ID
-	if allowed, said := s.Listed[id]; said && !allowed || s.Rules.Removed(one.permission) {
+	if allowed, said := s.Listed[id]; said && !allowed {
+		return false
+	}
+	if s.Rules.Removed(one.permission) {
+		s.removed = append(s.removed, one)
 		return false
 	}
 	if p.Builtin() {
@@ -255,8 +260,9 @@ func (s *Set) Missing(tool string) error {
 	}
 	slices.Sort(names)
 	why := ""
-	if s.Rules.Removed(tool) {
-		why = ", because a rule denies it (the user sees the rule with: tenon permission explain " + visible.Word(tool) + ")"
+	if at := slices.IndexFunc(s.removed, func(one *Tool) bool { return strings.EqualFold(one.Def.ID, tool) }); at >= 0 {
+		explain := "tenon permission explain " + visible.Word(s.removed[at].permission) + " --agent " + visible.Word(s.Agent.Name)
+		why = ", because a rule denies it (the user sees the rule with: " + explain + ")"
 	}
 	return fmt.Errorf("tool %q not found%s; the tools are: %s", tool, why, strings.Join(names, ", "))
 }
