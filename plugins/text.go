@@ -2,7 +2,10 @@ package plugins
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -279,6 +282,21 @@ func (t text) some(name string, names []string) {
 	if more := len(names) - maxLines; more > 0 {
 		t.field("", fmt.Sprintf("… and %d more", more))
 	}
+}
+
+// OptionsText returns lines with the first options of the item and their schemas.
+func (i *Item) OptionsText() string {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(i.Manifest.Options, &s) // another form of schema has no list of options
+	var list []string
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		list = append(list, visible.Clean(name+" "+string(s.Properties[name]), maxEntry)) // without its line ends
+	}
+	var b strings.Builder
+	text{&b}.some("options", list)
+	return b.String()
 }
 
 // ChangesText writes when a request was approved or, if it has to be approved again, the changes since; nothing for a new request.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -76,10 +75,11 @@ func why(c *extensions.Candidate) string {
 // pluginInfo is a plugin with its requests.
 type pluginInfo struct {
 	listedPlugin
-	Description string         `json:"description,omitempty"`
-	Digest      trust.Digest   `json:"digest,omitempty"`
-	Request     *trust.Request `json:"request,omitempty"`
-	Starts      []string       `json:"starts,omitempty"` // of a server or command hooks
+	Description string          `json:"description,omitempty"`
+	Digest      trust.Digest    `json:"digest,omitempty"`
+	Request     *trust.Request  `json:"request,omitempty"`
+	Options     json.RawMessage `json:"options,omitempty"` // their schema
+	Starts      []string        `json:"starts,omitempty"`  // of a server or command hooks
 }
 
 func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) error {
@@ -92,15 +92,15 @@ func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) e
 	for _, c := range found {
 		info := pluginInfo{listedPlugin: listed(s, c), Starts: c.Lines}
 		if c.Item != nil {
-			info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
+			info.Description, info.Digest, info.Request, info.Options = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request, c.Item.Manifest.Options
 		}
 		list = append(list, info)
 		line := func(label, text string) {
 			fmt.Fprintf(&b, "  %-14s %s\n", label, terminal.Visible(strings.TrimSpace(text)))
 		}
 		b.WriteString(s.Text(c))
-		for _, option := range optionsOf(c) {
-			line("option", option)
+		if c.Item != nil {
+			b.WriteString(c.Item.OptionsText())
 		}
 		line("state", strings.TrimSuffix(string(info.State)+"; "+info.Why, "; "))
 		for _, grant := range c.Grants {
@@ -108,20 +108,6 @@ func (g *group) showPlugins(_ context.Context, s *extensions.Set, name string) e
 		}
 	}
 	return g.Show(list, func() error { return g.Print(b.String()) })
-}
-
-// optionsOf returns the options of a plugin, each with its schema.
-func optionsOf(c *extensions.Candidate) (list []string) {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if c.Item != nil {
-		_ = json.Unmarshal(c.Item.Manifest.Options, &s) // another form of schema has no list of options
-	}
-	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
-		list = append(list, plugins.Clean(name+" "+string(s.Properties[name])))
-	}
-	return list
 }
 
 // asPaths returns the argument if it looks like a path, and not like a reference with a scheme.
