@@ -98,7 +98,11 @@ func Money(u sdk.USD) string {
 
 // Usage formats the tokens of model requests and their cost.
 func Usage(t sdk.Tokens, cost sdk.USD) string {
-	return fmt.Sprintf("%s · %s out · %s reasoning · %s", inputText(t), Limit(t.Output), Limit(t.Reasoning), Money(cost))
+	reasoning := ""
+	if t.Reasoning > 0 {
+		reasoning = " (" + Count(t.Reasoning) + " reasoning)"
+	}
+	return fmt.Sprintf("%s · %s out%s · %s", inputText(t), Count(t.Output+t.Reasoning), reasoning, Money(cost))
 }
 
 // inputText formats the tokens that models received, with those of them that came from a cache.

@@ -57,11 +57,11 @@ func TestShortfall(t *testing.T) {
 	}
 }
 
-// TestUsage: the input includes the tokens from a cache, as in the last line of a run.
+// TestUsage: the input includes the tokens from a cache, and the output those of reasoning, as in the last line of a run.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	cached := sdk.Tokens{Input: 1000, Output: 20, Cache: sdk.CacheCount{Read: 3000, Write: 500}}
-	if got, want := Usage(cached, 0), "4.5k in (3.0k cached) · 20 out · - reasoning · $0.0000"; got != want {
+	cached := sdk.Tokens{Input: 1000, Output: 20, Reasoning: 300, Cache: sdk.CacheCount{Read: 3000, Write: 500}}
+	if got, want := Usage(cached, 0), "4.5k in (3.0k cached) · 320 out (300 reasoning) · $0.0000"; got != want {
 		t.Errorf("Usage = %q, want %q", got, want)
 	}
 }
