@@ -133,8 +133,7 @@ func Number(v any) (int64, bool) {
 	return 0, false
 }
 
-// toolLine returns the line of a finished call. If rich, it marks a failed program, and the output follows below; otherwise, it ends with the last
-// line of the output.
+// toolLine returns the line of a finished call. Unless rich, it ends with the last line of the output; else, the output follows below.
 func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, rich bool) string {
 	s := &p.State
 	mark, look := c.Paint(terminal.Green, "✓"), terminal.Dim
