@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -158,7 +159,7 @@ func (l *listedServer) works() string {
 	}
 	text := fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
 	if l.Check.Withheld > 0 {
-		text += fmt.Sprintf(", %s withheld: tenon mcp tools %s shows why", view.Plural(l.Check.Withheld, "item"), l.Name)
+		text += fmt.Sprintf(", %s withheld: tenon mcp tools %s shows why", view.Plural(l.Check.Withheld, "item"), visible.Word(l.Name))
 	}
 	return text
 }
