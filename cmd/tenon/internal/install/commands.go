@@ -170,7 +170,7 @@ func (j *job) both(names []string, f func(pinned *pins.File) error) error {
 	if err := cli.Join(problems...); err != nil || at < 0 {
 		return err
 	}
-	return cli.UsageError("tenon plugin list shows all plugins; for one in a directory, which has no lock file, use tenon plugin info", "%q is not installed", names[at])
+	return cli.UsageError("tenon plugin list shows all plugins; one in a plugin directory is not installed: tenon plugin info describes it", "%q is not installed", names[at])
 }
 
 // asPinned converts names of plugins to the names in lock files, each once. A module has the name of its file there, and the name in its
