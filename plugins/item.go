@@ -61,7 +61,7 @@ type Item struct {
 	// Manifest is the plugin's description; empty while unknown. Use Text to show its texts.
 	Manifest sdk.Description
 	Warnings []string // about the content
-	// Ignored are options and providers that are left out because of the configuration, the grants or the environment.
+	// Ignored are options and providers that are left out because of the configuration or the grants.
 	Ignored []string
 	// Plugin is the part that the host runs; nil if no part of the item runs, or only its skills, servers and command hooks.
 	Plugin sdk.Plugin
