@@ -261,8 +261,8 @@ func (s *Set) Missing(tool string) error {
 	slices.Sort(names)
 	why := ""
 	if at := slices.IndexFunc(s.removed, func(one *Tool) bool { return strings.EqualFold(one.Def.ID, tool) }); at >= 0 {
-		explain := "tenon permission explain " + visible.Word(s.removed[at].permission) + " --agent " + visible.Word(s.Agent.Name)
-		why = ", because a rule denies it (the user sees the rule with: " + explain + ")"
+		q := sdk.PermissionRequest{Permission: s.removed[at].permission, Patterns: []string{"*"}}
+		why = ": " + permission.Denied(&q, s.Rules.DecideAll(q.Permission, q.Patterns))
 	}
 	return fmt.Errorf("tool %q not found%s; the tools are: %s", tool, why, strings.Join(names, ", "))
 }
