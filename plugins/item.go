@@ -60,8 +60,8 @@ type Item struct {
 	Grants   []sdk.Capability // of an approved item
 	// Manifest is the plugin's description; empty while unknown. Use Text to show its texts.
 	Manifest sdk.Description
-	Warnings []string // about the content
-	// Ignored are options and providers that are left out because of the configuration or the grants.
+	Warnings []string // about the content and the grants
+	// Ignored are options that the configuration has and the plugin does not get.
 	Ignored []string
 	// Plugin is the part that the host runs; nil if no part of the item runs, or only its skills, servers and command hooks.
 	Plugin sdk.Plugin

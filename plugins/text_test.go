@@ -279,7 +279,7 @@ func TestTextOfProviders(t *testing.T) {
 	if u := p.wasm.opened[0]; !strings.HasPrefix(u.Owner, "x-") || u.Owner != filepath.Base(u.DataDir) {
 		t.Errorf("owner of sign-ins %q, want that of %s", u.Owner, u.DataDir)
 	}
-	if got := strings.Join(p.item(p.load(), "x").Ignored, "\n"); !strings.Contains(got, "AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN is not granted") {
+	if got := strings.Join(p.item(p.load(), "x").Warnings, "\n"); !strings.Contains(got, "AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN is not granted") {
 		t.Errorf("warnings %q", got)
 	}
 }

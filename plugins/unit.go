@@ -26,7 +26,7 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 		return nil, err
 	}
 	_, leftOut := remote.Providers(&u.Description, u.Grants)
-	i.Ignored = append(i.Ignored, leftOut...)
+	i.Warnings = append(i.Warnings, leftOut...)
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
 	return l.opts.Openers[i.Carrier].Open(u) // an unused broker needs no Close
 }
