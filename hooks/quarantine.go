@@ -44,15 +44,12 @@ func (p *pluginState) quarantined() string {
 // blame counts a failed call for the plugin, unless it is not at fault, and notifies the user of the consequence, unless mute is set. input is
 // the call's encoded input, if any.
 func (e *Engine) blame(c *call, input []byte, err error, mute bool) {
-	h, reason, blameless, counts := c.hook, "", Blameless(err), false
-	if !blameless {
+	h, counts, reason := c.hook, false, ""
+	if !Blameless(err) {
 		counts, reason = c.countFailure(err)
+		mute = mute || !counts && h.failures.Load() > 0 // part of a failure that the user knows
 	}
-	switch {
-	case counts:
-	case !blameless && h.failures.Load() > 0: // part of a failure that the user knows
-		mute = true
-	case !mute:
+	if !counts && !mute {
 		session := ""
 		if errors.Is(err, ErrInputSize) {
 			session = hookpoint.SessionOf(input)
