@@ -25,8 +25,12 @@ import (
 // GlobalProject is the project ID of work outside any repository.
 const GlobalProject = "global"
 
-// gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
-const gitTimeout = 10 * time.Second
+const (
+	// gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
+	gitTimeout = 10 * time.Second
+	// commandTimeout bounds any other git command.
+	commandTimeout = 3 * time.Second
+)
 
 // isCommit reports whether the text has the form of a commit's ID, in SHA-1 or SHA-256.
 func isCommit(id string) bool {
@@ -106,7 +110,7 @@ func madeAt(worktree string) string {
 func rootCommit(ctx context.Context, worktree, made string, limit time.Duration) string {
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	roots := strings.Fields(Git(limited, worktree, "rev-list", "--max-parents=0", "HEAD"))
+	roots := strings.Fields(git(limited, worktree, "rev-list", "--max-parents=0", "HEAD"))
 	if len(roots) == 0 && limited.Err() != nil && ctx.Err() == nil {
 		sum := sha256.Sum256([]byte(worktree + "\x00" + made))
 		return hex.EncodeToString(sum[:])
@@ -121,8 +125,13 @@ func rootCommit(ctx context.Context, worktree, made string, limit time.Duration)
 // Git returns the output of a git command, or "" if it fails. A repository can configure programs for git to run, so everything that could make
 // git fetch is disabled.
 func Git(ctx context.Context, worktree string, args ...string) string {
-	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
+	return git(ctx, worktree, args...)
+}
+
+// git is Git until ctx ends.
+func git(ctx context.Context, worktree string, args ...string) string {
 	path, _ := projectfs.LookPath("git", worktree) // without git, Output fails
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
