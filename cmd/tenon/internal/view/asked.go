@@ -86,7 +86,6 @@ var questions = map[string]string{
 var covered = []struct{ permission, note string }{
 	{sdk.PermissionExternalDirectory, "it uses %s, outside the project"},
 	{"edit", "it changes %s"},
-	{"read", "it reads %s"},
 }
 
 // targets returns patterns as text. Paths below directory are relative to it.
