@@ -380,10 +380,12 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) (
 			c.note("mcp", "%s: never started", one.Name)
 		case last.Error != "":
 			c.bad("mcp", cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %s", one.Name, last.Error), s.Remedy(one)+"; tenon mcp disable "+one.Argument()+" disables it"))
-		case last.Withheld > 0:
-			c.note("mcp", "%s: %s, %s, %s withheld: tenon mcp tools %s shows why", one.Name, last.Title, view.Plural(last.Tools, "tool"), view.Plural(last.Withheld, "item"), one.Argument())
 		default:
-			c.ok("mcp", "%s: %s, %s", one.Name, last.Title, view.Plural(last.Tools, "tool"))
+			show := c.ok
+			if last.Withheld > 0 {
+				show = c.note
+			}
+			show("mcp", "%s: %s, %s", one.Name, last.Title, view.Offered(last.Tools, last.Withheld, one.Argument()))
 		}
 	}
 	if err := s.Discard(ctx); err != nil {

@@ -157,11 +157,7 @@ func (l *listedServer) works() string {
 	if l.Check.Error != "" {
 		return fmt.Sprintf("no (%s): %s", when, l.Check.Error)
 	}
-	text := fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
-	if l.Check.Withheld > 0 {
-		text += fmt.Sprintf(", %s withheld: tenon mcp tools %s shows why", view.Plural(l.Check.Withheld, "item"), visible.Word(l.Name))
-	}
-	return text
+	return fmt.Sprintf("yes (%s), %s", when, view.Offered(l.Check.Tools, l.Check.Withheld, visible.Word(l.Name)))
 }
 
 func (g *group) showServer(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {

@@ -18,6 +18,16 @@ func Plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
+// Offered describes what an MCP server offers, and for withheld items the command that shows why. argument is the server's name on the command
+// line.
+func Offered(tools, withheld int, argument string) string {
+	text := Plural(tools, "tool")
+	if withheld > 0 {
+		text += fmt.Sprintf(", %s withheld: tenon mcp tools %s shows why", Plural(withheld, "item"), argument)
+	}
+	return text
+}
+
 // Clip shortens text to a maximum number of characters.
 func Clip(text string, max int) string {
 	n, end := 0, 0
