@@ -31,30 +31,51 @@ func (e *temporaryError) Unwrap() error { return e.err }
 // Blameless marks the error for hooks.Blameless: the command is not at fault.
 func (e *temporaryError) Blameless() {}
 
-// Temporary returns the environment of a confined process whose temporary directory is temp. The caches of npx and uvx contain programs that
-// unconfined processes would run, so the process has its own below temp. It shares npm's downloaded packages, whose digests npm checks, if
-// their directory is in write, the directories that it may write.
-func Temporary(env []string, temp string, write []string) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, _, _ := strings.Cut(entry, "=")
-		return name == "TMPDIR" || name == "UV_CACHE_DIR" || strings.EqualFold(name, "npm_config_cache")
-	})
-	if at := slices.IndexFunc(write, func(dir string) bool { return filepath.Base(dir) == "_cacache" }); at >= 0 {
-		share(temp, write[at])
-	}
-	// In an empty cache, npm's first command would look for a newer npm and recommend it to the model.
-	return append(env, "TMPDIR="+temp, "npm_config_cache="+filepath.Join(temp, "npm"), "npm_config_update_notifier=false", "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
+// private are the directories that a confined process has below its temporary one, because the user's contain programs that are run by name
+// (npm, uv) or files that the sandbox hides (Composer, Gradle). Gradle so does not find daemons that run unconfined, either.
+var private = []privateDirectory{
+	{"npm_config_cache", "npm", []string{"/_cacache"}}, // npm checks the digests of packages
+	{"UV_CACHE_DIR", "uv", nil},
+	{"COMPOSER_HOME", "composer", nil},
+	{"GRADLE_USER_HOME", "gradle", []string{"gradle/caches", "gradle/wrapper"}},
 }
 
-// share creates a link to npm's packages in the cache below temp. If it fails, npm downloads them again. Links in temp, which earlier
-// processes may have created, cannot lead out of it, nor can a link in place of temp.
-func share(temp, packages string) {
+type privateDirectory struct {
+	variable, name string
+	shared         []string // ends of the paths of the user's directories that it contains as links
+}
+
+// Temporary returns the environment of a confined process whose temporary directory is temp. It shares the caches in write, the directories
+// that the process may write.
+func Temporary(env []string, temp string, write []string) []string {
+	java, _ := Lookup(env, "JAVA_TOOL_OPTIONS")
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return name == "TMPDIR" || name == "JAVA_TOOL_OPTIONS" || slices.ContainsFunc(private, func(p privateDirectory) bool { return strings.EqualFold(name, p.variable) })
+	})
+	for _, p := range private {
+		for _, end := range p.shared {
+			if at := slices.IndexFunc(write, func(dir string) bool { return strings.HasSuffix(dir, end) }); at >= 0 {
+				share(temp, p.name, write[at])
+			}
+		}
+		env = append(env, p.variable+"="+filepath.Join(temp, p.name))
+	}
+	// Java does not read TMPDIR. It prints a line about this variable each time, but no other reaches the processes that build tools start.
+	env = append(env, "JAVA_TOOL_OPTIONS="+strings.TrimSpace(java+" -Djava.io.tmpdir="+temp))
+	// In an empty cache, npm's first command would look for a newer npm and recommend it to the model.
+	return append(env, "TMPDIR="+temp, "npm_config_update_notifier=false")
+}
+
+// share creates a link to a directory in the cache below temp. If it fails, the cache begins empty. Links in temp, which earlier processes
+// may have created, cannot lead out of it, nor can a link in place of temp.
+func share(temp, cache, dir string) {
 	root, err := os.OpenRoot(filepath.Dir(temp))
 	if err != nil {
 		return
 	}
 	defer root.Close() // only read
-	npm := filepath.Join(filepath.Base(temp), "npm")
-	_ = root.Mkdir(npm, 0o700)
-	_ = root.Symlink(packages, filepath.Join(npm, "_cacache"))
+	cache = filepath.Join(filepath.Base(temp), cache)
+	_ = root.Mkdir(cache, 0o700)
+	_ = root.Symlink(dir, filepath.Join(cache, filepath.Base(dir)))
 }

@@ -5,6 +5,7 @@ package child_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -30,5 +31,25 @@ func TestTemporaryStaysInside(t *testing.T) {
 	}
 	if target, err := os.Readlink(filepath.Join(inside, "npm", "_cacache")); err != nil || target != packages {
 		t.Errorf("npm's packages are not shared: %q, %v", target, err)
+	}
+}
+
+func TestTemporaryEnvironment(t *testing.T) {
+	t.Parallel()
+	temp, caches := filepath.Join(t.TempDir(), "temp"), "/home/me/.gradle/caches"
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := child.Temporary([]string{"A=1", "TMPDIR=/x", "JAVA_TOOL_OPTIONS=-Xmx1g", "GRADLE_USER_HOME=/home/me/.gradle", "NPM_CONFIG_CACHE=/y"}, temp, []string{"/home/me/caches", caches})
+	slices.Sort(env)
+	want := []string{
+		"A=1", "COMPOSER_HOME=" + temp + "/composer", "GRADLE_USER_HOME=" + temp + "/gradle", "JAVA_TOOL_OPTIONS=-Xmx1g -Djava.io.tmpdir=" + temp, "TMPDIR=" + temp,
+		"UV_CACHE_DIR=" + temp + "/uv", "npm_config_cache=" + temp + "/npm", "npm_config_update_notifier=false",
+	}
+	if !slices.Equal(env, want) {
+		t.Errorf("environment %q, want %q", env, want)
+	}
+	if target, err := os.Readlink(temp + "/gradle/caches"); err != nil || target != caches {
+		t.Errorf("Gradle's caches are not shared: %q, %v", target, err)
 	}
 }

@@ -9,38 +9,55 @@ import (
 	"github.com/tenonhq/tenon/internal/child"
 )
 
-// caches adds the caches that builds write, for installed programs, and never a directory with other files.
+// cache is what a program that builds keeps in a directory: that of a variable, or the usual one.
+type cache struct {
+	program, variable, usual string
+	parts                    []string // subdirectories; none: the directory
+}
+
+// builds are the caches that builds write. The directories hold neither settings nor programs that are run by name.
+var builds = []cache{
+	{"go", "GOCACHE", "$cache/go-build", nil},
+	{"go", "GOMODCACHE", "$gopath/pkg/mod", nil},
+	{"go", "", "$gopath/pkg/sumdb", nil},
+	{"npm", "npm_config_cache", "~/.npm", []string{"_cacache", "_logs"}},
+	{"pnpm", "PNPM_HOME", "$data/pnpm", []string{"store"}}, // without it, pnpm puts one into the project, for which it wants to install all packages again
+	{"pnpm", "", "$cache/pnpm", nil},
+	{"yarn", "YARN_CACHE_FOLDER", "$cache/yarn", nil},
+	{"yarn", "YARN_GLOBAL_FOLDER", "~/.yarn/berry", nil},
+	{"deno", "DENO_DIR", "$cache/deno", nil},
+	{"cargo", "CARGO_HOME", "~/.cargo", []string{"registry", "git"}},
+	{"pip", "PIP_CACHE_DIR", "$cache/pip", nil},
+	{"mvn", "", "~/.m2/repository", nil},
+	{"gradle", "GRADLE_USER_HOME", "~/.gradle", []string{"caches", "wrapper"}}, // linked by child.Temporary
+	{"ccache", "CCACHE_DIR", "$cache/ccache", nil},
+}
+
+// caches adds the caches that exist, and those of installed programs.
 func (f *finder) caches() {
 	home := f.Project.Home
 	if _, err := os.Stat(home); home == "" || err != nil {
 		return
 	}
-	cache := cmp.Or(f.lookup("XDG_CACHE_HOME"), filepath.Join(home, ".cache"))
 	settings := f.goSettings()
-	goVar := func(name string) string { return cmp.Or(f.lookup(name), settings[name]) }
-	gopath := filepath.SplitList(cmp.Or(goVar("GOPATH"), filepath.Join(home, "go")))[0]
-	cargo := cmp.Or(f.lookup("CARGO_HOME"), filepath.Join(home, ".cargo"))
-	npm := cmp.Or(f.lookup("npm_config_cache"), f.lookup("NPM_CONFIG_CACHE"), filepath.Join(home, ".npm"))
-	for _, c := range []struct {
-		program string
-		dirs    []string
-	}{
-		{"go", []string{cmp.Or(goVar("GOCACHE"), filepath.Join(cache, "go-build")), cmp.Or(goVar("GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), filepath.Join(gopath, "pkg", "sumdb")}},
-		{"npm", []string{filepath.Join(npm, "_cacache"), filepath.Join(npm, "_logs")}},
-		{"cargo", []string{filepath.Join(cargo, "registry"), filepath.Join(cargo, "git")}},
-		{"pip", []string{cmp.Or(f.lookup("PIP_CACHE_DIR"), filepath.Join(cache, "pip"))}},
-	} {
-		if child.LookPath(c.program, f.Environ) == "" {
-			continue
-		}
-		for _, dir := range c.dirs {
-			if filepath.IsAbs(dir) && f.refuse(dir) == nil && (!f.Create || os.MkdirAll(dir, 0o700) == nil) {
-				f.add(Write, "cache of "+c.program, dir)
+	value := func(name string) string {
+		return cmp.Or(f.lookup(name), f.lookup(strings.ToUpper(name)), settings[name])
+	}
+	usual := strings.NewReplacer("~", home, "$cache", cmp.Or(value("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "$data", cmp.Or(value("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")),
+		"$gopath", filepath.SplitList(cmp.Or(value("GOPATH"), filepath.Join(home, "go")))[0])
+	for _, c := range builds {
+		dir := cmp.Or(value(c.variable), usual.Replace(c.usual))
+		installed := child.LookPath(c.program, f.Environ) != ""
+		for _, part := range append(c.parts, "")[:max(len(c.parts), 1)] {
+			part = filepath.Join(dir, part)
+			if _, err := os.Stat(part); !filepath.IsAbs(dir) || err != nil && !installed || f.refuse(part) != nil || f.Create && os.MkdirAll(part, 0o700) != nil {
+				continue
 			}
+			f.add(Write, "cache of "+c.program, part)
 		}
 	}
 	for _, lock := range []string{".package-cache", ".package-cache-mutate"} { // cargo takes them before it reads its registry
-		path := filepath.Join(cargo, lock)
+		path := filepath.Join(cmp.Or(value("CARGO_HOME"), filepath.Join(home, ".cargo")), lock)
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
 			f.add(Write, "cache of cargo", path)
 		}

@@ -35,11 +35,17 @@ type Path struct {
 	Origin string
 }
 
+// Secret reports whether the path may hold a user's secret, which he can allow commands to read (sandbox.read).
+func (p Path) Secret() bool {
+	return p.Access == Hide && slices.Contains([]string{inHome, deeper, account, moved}, p.Origin)
+}
+
 // Own is the origin of tenon's directories.
 const Own = "files of tenon"
 
 // Origins of paths that are hidden only where commands cannot write.
 const (
+	inHome    = "secret of the home directory"
 	deeper    = "secret by its name" // in a subdirectory of the home directory: copies and dotfiles
 	temporary = "temporary files of other programs"
 	account   = "secret of your account's home directory" // if HOME is another directory
@@ -205,17 +211,17 @@ func (f *finder) configured() error {
 func (f *finder) refuse(path string) error {
 	if f.precious == nil {
 		for _, own := range f.own() {
-			f.precious = append(f.precious, precious{projectfs.Real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own)})
+			f.precious = append(f.precious, precious{projectfs.Real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own), true})
 		}
 		for _, dir := range filepath.SplitList(f.lookup("PATH")) {
 			if filepath.IsAbs(dir) {
-				f.precious = append(f.precious, precious{projectfs.Real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir)})
+				f.precious = append(f.precious, precious{projectfs.Real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir), false})
 			}
 		}
 	}
 	resolved := projectfs.Real(path)
 	for _, p := range f.precious {
-		if projectfs.Inside(p.path, resolved) || projectfs.Inside(resolved, p.path) {
+		if projectfs.Inside(resolved, p.path) || p.tree && projectfs.Inside(p.path, resolved) {
 			return fmt.Errorf("%q cannot be writable: %s", path, p.why)
 		}
 	}
@@ -225,5 +231,9 @@ func (f *finder) refuse(path string) error {
 	return nil
 }
 
-// precious is a path, without links, that commands must not write, and the reason.
-type precious struct{ path, why string }
+// precious is a path, without links, that commands must not write, and the reason. A tree includes everything below the path; programs are
+// found only in the directory itself.
+type precious struct {
+	path, why string
+	tree      bool
+}

@@ -119,7 +119,7 @@ func TestProjectWithANameOfASecret(t *testing.T) {
 func TestCaches(t *testing.T) {
 	t.Parallel()
 	bin := t.TempDir()
-	for _, program := range []string{"go", "npm"} {
+	for _, program := range []string{"go", "npm", "pnpm"} {
 		if err := os.WriteFile(filepath.Join(bin, program), []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -133,6 +133,8 @@ func TestCaches(t *testing.T) {
 		"defaults":            {nil, "", []string{".cache/go-build", "go/pkg/mod", "go/pkg/sumdb", ".npm/_cacache", ".npm/_logs"}, []string{"go", "go/pkg", ".npm", ".cache", ".cargo/registry"}},
 		"variables":           {[]string{"GOCACHE=$H/a", "GOMODCACHE=$H/b", "npm_config_cache=$H/c"}, "", []string{"a", "b", "c/_cacache"}, []string{".cache/go-build", "c"}},
 		"go env -w":           {nil, "GOMODCACHE=$H/m\nGOPATH=$H/p\n", []string{"m", "p/pkg/sumdb"}, []string{"go/pkg/mod"}},
+		"pnpm on PATH":        {[]string{"PNPM_HOME=$H/pnpm", "PATH=$H/pnpm"}, "", []string{"pnpm/store", ".cache/pnpm"}, []string{"pnpm", ".local/share/pnpm/store", ".m2/repository"}},
+		"without its program": {nil, "", []string{".ccache"}, nil},
 		"a directory on PATH": {[]string{"GOMODCACHE=$H/tools", "PATH=$H/tools/bin"}, "", []string{".cache/go-build"}, []string{"tools"}},
 		"tenon's files":       {[]string{"GOCACHE=$H/data/x", "GOMODCACHE=$H"}, "", nil, []string{"data/x", ""}},
 	} {
@@ -155,7 +157,10 @@ func TestCaches(t *testing.T) {
 				}
 				environ = append(environ, entry)
 			}
-			list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data"}, Environ: environ, Create: true})
+			if err := os.Mkdir(home+"/.ccache", 0o700); err != nil {
+				t.Fatal(err)
+			}
+			list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data"}, Environ: append(environ, "CCACHE_DIR="+home+"/.ccache"), Create: true})
 			if err != nil {
 				t.Fatal(err)
 			}

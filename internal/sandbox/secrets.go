@@ -32,7 +32,7 @@ func secretsIn(dir string) (names []string) {
 // differs from the home directory of the account, it hides the secrets of both.
 func (f *finder) secrets() {
 	if home := f.Project.Home; home != "" {
-		f.secretsOf(home, "secret of the home directory")
+		f.secretsOf(home, inHome)
 	}
 	if u, err := user.Current(); err == nil && u.HomeDir != f.Project.Home && filepath.Dir(u.HomeDir) != u.HomeDir {
 		f.secretsOf(u.HomeDir, account)

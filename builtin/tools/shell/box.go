@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,12 +30,13 @@ type box struct {
 	skills  []string        // directories
 	git     *gitkeep.Keeper // nil before Start
 
-	mu    sync.Mutex
-	rules *confine.Ruleset // nil until they are built
-	write []string         // paths that the rules make writable
-	tmp   string           // contains the temporary directories of sessions; empty before the first
-	made  *os.File         // tmp, open: while it is, no other directory is taken for it
-	ended bool             // close was called
+	mu     sync.Mutex
+	rules  *confine.Ruleset // nil until they are built
+	write  []string         // paths that the rules make writable
+	secret []string         // paths of secrets that the rules hide
+	tmp    string           // contains the temporary directories of sessions; empty before the first
+	made   *os.File         // tmp, open: while it is, no other directory is taken for it
+	ended  bool             // close was called
 }
 
 // open builds the rules. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that contains hidden
@@ -112,7 +114,14 @@ func (b *box) policy(ctx context.Context) (confine.Policy, error) {
 		}
 		b.tmp = tmp
 	}
-	return sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...), nil
+	policy := sandbox.Policy(list, append(linkedRepository(ctx, b.project.Worktree), b.project.Worktree, b.tmp)...)
+	b.secret = nil
+	for _, path := range list {
+		if path.Secret() && slices.Contains(policy.Hide, path.Path) {
+			b.secret = append(b.secret, path.Path)
+		}
+	}
+	return policy, nil
 }
 
 // hasTemporary reports whether the temporary directory exists. Systems remove old temporary files; another user may then use the name.
@@ -236,7 +245,24 @@ func worktreeOf(call *sdk.ToolCall) string {
 func (b *box) environ(env []string, tmp string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return child.Temporary(env, tmp, b.write)
+	env = child.Temporary(env, tmp, b.write)
+	set := func(variable, value string) {
+		if _, own := child.Lookup(env, variable); !own {
+			env = append(env, variable+"="+value)
+		}
+	}
+	for file, variable := range map[string]string{".npmrc": "npm_config_userconfig", ".bundle/config": "BUNDLE_USER_CONFIG"} {
+		if slices.Contains(b.secret, filepath.Join(b.project.Home, file)) { // bundler fails if it cannot read its file, pnpm warns each time
+			set(variable, os.DevNull)
+		}
+	}
+	// pnpm does not find the store of a project if it cannot create files next to it. In other projects, npm would warn about the variable.
+	store := slices.IndexFunc(b.write, func(dir string) bool { return strings.HasSuffix(dir, "/pnpm/store") })
+	if _, err := os.Stat(filepath.Join(b.project.Worktree, "pnpm-lock.yaml")); err == nil && store >= 0 {
+		set("npm_config_store_dir", b.write[store])
+		set("pnpm_config_store_dir", b.write[store]) // since pnpm 11
+	}
+	return env
 }
 
 // leave restores changes to git and returns notes for the model and the user. It is called when all processes of a confined command have ended,
@@ -250,9 +276,16 @@ func (b *box) leave(ctx context.Context, j *job, end *ending, ended bool) []stri
 	if !failed { // of several programs, only the last one's status is known; a file may contain such a message, and a search shows it
 		failed, searched = strings.ContainsAny(j.command, "|;\n") && !confine.Refused(j.command), 1000
 	}
-	if failed && !end.aborted && confine.Refused(j.out.last(searched)) {
+	if output := j.out.last(searched); failed && !end.aborted && confine.Refused(output) {
 		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why access was denied: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+
 			"The user sees all paths with: tenon permission sandbox. If it needs more, call bash again with unconfined: true, which asks the user.", b.project.Worktree))
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		for _, path := range b.secret {
+			if strings.Contains(output, path) {
+				notes = append(notes, fmt.Sprintf("%s is hidden because it may contain keys. If the program always needs it, tell the user, who can list it in sandbox.read in their own tenon.json.", path))
+			}
+		}
 	}
 	return notes
 }

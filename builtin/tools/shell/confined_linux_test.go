@@ -45,7 +45,7 @@ func newHome(t testing.TB) (home, project string) {
 	for path, text := range map[string]string{
 		".ssh/id": "key", ".config/gh/hosts.yml": "token", ".netrc": "token", "dotfiles/.aws/credentials": "token", "notes": "notes", "work/project/a": "a",
 		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".config/tenon/skill/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
-		".config/tenon/store/p/scripts/run.sh": "echo script",
+		".config/tenon/store/p/scripts/run.sh": "echo script", ".local/share/pnpm/store/v10/a": "package", "work/project/pnpm-lock.yaml": "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -68,6 +68,8 @@ func TestConfined(t *testing.T) {
 		"write the project":        {"echo b > b && mkdir -p c/d && mv b c/d && rm -r c", true},
 		"its own TMPDIR":           {`case $TMPDIR in /*/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
 		"npm's packages":           {`[[ $(readlink "$npm_config_cache/_cacache") == /*/_cacache && $npm_config_update_notifier == false ]]`, true},
+		"the store of pnpm":        {`[[ $npm_config_store_dir == ~/.local/share/pnpm/store ]] && ln "$npm_config_store_dir/v10/a" linked && rm linked`, true},
+		"hidden settings":          {`cat "$BUNDLE_USER_CONFIG" "$npm_config_userconfig"`, true},
 		"read elsewhere":           {"cat ~/notes ~/other/file /etc/hostname", true},
 		"write elsewhere":          {"echo x >> ~/notes", false},
 		"write in /tmp":            {"echo x > /tmp/tenon-test-$$", false},
@@ -108,6 +110,9 @@ func TestConfined(t *testing.T) {
 			}
 			if noted := strings.Contains(result.Output, "ran confined"); noted == (c.ok && name != "a refusal behind a pipe") && name != "set the clock" && name != "mount" {
 				t.Errorf("%s: the note is there: %v; %s", c.command, noted, result.Output)
+			}
+			if named := strings.Contains(result.Output, home+"/.netrc is hidden"); named != (name == "read a file of secrets") {
+				t.Errorf("%s: the remedy is there: %v; %s", c.command, named, result.Output)
 			}
 			if result.Metadata["confined"] != true {
 				t.Errorf("metadata %v", result.Metadata)
@@ -516,6 +521,7 @@ func TestEverydayPrograms(t *testing.T) {
 		"gcc":     `printf 'int main(void) { return 0; }\n' > a.c && gcc -o a a.c && ./a`,
 		"make":    `printf 'all:\n\t@echo made\n' > Makefile && make`,
 		"cargo":   `cargo init -q --vcs none c && cd c && cargo build -q --offline && cargo run -q --offline`,
+		"java":    `printf 'class A { public static void main(String[] a) throws Exception { java.nio.file.Files.createTempFile("a", "b"); } }' > A.java && java A.java`,
 		"ps":      `ps aux | head -3 && ps -ef >/dev/null`,
 	} {
 		t.Run(program, func(t *testing.T) {
