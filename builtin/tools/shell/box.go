@@ -283,7 +283,7 @@ func (b *box) leave(ctx context.Context, j *job, end *ending, ended bool) []stri
 		defer b.mu.Unlock()
 		for _, path := range b.secret {
 			if strings.Contains(output, path) {
-				notes = append(notes, fmt.Sprintf("%s is hidden because it may contain keys. If the program always needs it, tell the user, who can list it in sandbox.read in their own tenon.json.", path))
+				notes = append(notes, fmt.Sprintf("%s is hidden because it may contain keys. If it contains none, the user can make it readable with sandbox.read in their own tenon.json.", path))
 			}
 		}
 	}
