@@ -118,7 +118,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.host, p.log, p.project = h, h.Logger(), h.Project()
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
-	p.environ = child.Environ(os.Environ(), extra)
+	p.environ = child.NetworkEnviron(os.Environ(), extra)
 	p.git = gitkeep.Of(p.project.Worktree)
 	level := slog.LevelWarn
 	if p.source.Root != "" {

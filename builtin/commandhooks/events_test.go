@@ -77,6 +77,7 @@ func TestFilePath(t *testing.T) {
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "s3cret")
 	t.Setenv("TENON_TEST_OTHER", "s3cret")
+	t.Setenv("HTTPS_PROXY", "http://proxy.example:3128")
 	r := newSourceRig(t, commandhooks.Source{
 		Name: "plugin", Where: "hooks.json", Data: []byte(shell(t, "PreToolUse", "", `env > env; echo "${CLAUDE_PLUGIN_ROOT}/x" > root`)),
 		Root: "/plugins/a", Env: map[string]string{"EXTRA": "1", "CLAUDE_PLUGIN_ROOT": "/plugins/a"},
@@ -86,7 +87,7 @@ func TestEnvironment(t *testing.T) {
 	env := r.file("env")
 	for _, want := range []string{
 		"CLAUDE_PROJECT_DIR=" + filepath.Dir(r.dir), "TENON_PROJECT_DIR=" + filepath.Dir(r.dir), "CLAUDE_PLUGIN_ROOT=/plugins/a", "EXTRA=1",
-		"PATH=" + os.Getenv("PATH"),
+		"PATH=" + os.Getenv("PATH"), "HTTPS_PROXY=http://proxy.example:3128",
 	} {
 		if !strings.Contains("\n"+env, "\n"+want+"\n") {
 			t.Errorf("the environment has no %s:\n%s", want, env)

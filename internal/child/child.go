@@ -67,6 +67,19 @@ func Environ(base []string, extra map[string]string) []string {
 	return out
 }
 
+// NetworkEnviron is Environ for helper processes that connect to servers. They also receive the proxies, except those with a password, and
+// the files of certificates.
+func NetworkEnviron(base []string, extra map[string]string) []string {
+	all := map[string]string{}
+	for _, name := range strings.Fields(network) {
+		if value, ok := Lookup(base, name); ok && !(strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")) {
+			all[name] = value
+		}
+	}
+	maps.Copy(all, extra)
+	return Environ(base, all)
+}
+
 // Lookup returns a variable of an environment in the form of os.Environ. The last of several values counts, as in a shell. On Windows, names
 // are case-insensitive.
 func Lookup(environ []string, name string) (value string, ok bool) {
@@ -110,11 +123,13 @@ func key(name string) string {
 	return name
 }
 
-// Variables that every program needs; on Windows, those of the second list as well.
+// Variables that every program needs; on Windows, those of the second list as well. Programs that connect to servers need the third list, too.
 const (
 	passed        = "PATH HOME LANG TZ TMPDIR USER LOGNAME SHELL"
 	passedWindows = ` SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT TEMP TMP USERNAME USERPROFILE HOMEDRIVE HOMEPATH APPDATA LOCALAPPDATA PROGRAMDATA
 		PROGRAMFILES PROGRAMFILES(X86) PROCESSOR_ARCHITECTURE`
+	network = `HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY http_proxy https_proxy all_proxy no_proxy
+		SSL_CERT_FILE SSL_CERT_DIR NODE_EXTRA_CA_CERTS REQUESTS_CA_BUNDLE CURL_CA_BUNDLE`
 )
 
 func passedOn(name string) bool {

@@ -91,7 +91,7 @@ func lookPath(command, dir string, env []string) (string, error) {
 // start starts the process.
 func (t *stdio) start(context.Context) error {
 	c := t.conn.dialer.Command
-	env := child.Environ(c.Environ, c.Env)
+	env := child.NetworkEnviron(c.Environ, c.Env)
 	path, err := lookPath(c.Name, c.Dir, env)
 	if err != nil {
 		if program, arguments, ok := strings.Cut(c.Name, " "); ok {
