@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/value"
 )
@@ -203,6 +204,46 @@ func compiles(expression string) bool {
 	return err == nil && len(program.Inst) <= maxInstructions
 }
 
+// Current returns a schema in the terms of draft 2020-12, which strict model servers demand: they refuse every request with an older one.
+func Current(text json.RawMessage) json.RawMessage {
+	var value any
+	if jsontext.DecodeExact(text, &value) != nil {
+		return text // the server's error message is better
+	}
+	older := false
+	Each(value, func(s map[string]any) {
+		was := len(s)
+		maps.DeleteFunc(s, func(keyword string, v any) bool { return v == nil && keyword != "default" && keyword != "const" })
+		olderDrafts(s)
+		older = len(s) < was || older // each change of these two removes a keyword
+		older = tuples(s) || older
+	})
+	if !older {
+		return text
+	}
+	out, _ := json.Marshal(value) // it was JSON
+	return out
+}
+
+// tuples describes the items of a list with a schema for each position. Older drafts have them in items, and many servers only know a single
+// schema there.
+func tuples(s map[string]any) bool {
+	list, found := s["items"].([]any)
+	if s["items"] == nil || s["items"] == false {
+		list, found = s["prefixItems"].([]any)
+	}
+	if !found {
+		return false
+	}
+	delete(s, "additionalItems")
+	s["prefixItems"], s["items"] = list, map[string]any{"anyOf": list}
+	if len(list) == 0 {
+		delete(s, "prefixItems")
+		delete(s, "items")
+	}
+	return true
+}
+
 // olderDrafts converts keywords of the drafts 3 and 4 to those of today. In these drafts, exclusiveMinimum and exclusiveMaximum
 // were booleans next to a limit, and required was a boolean of a property. See
 // https://json-schema.org/draft-06/json-schema-release-notes.
@@ -214,7 +255,7 @@ func olderDrafts(s map[string]any) {
 			continue
 		}
 		delete(s, exclusive)
-		if number, ok := s[plain].(float64); ok && is {
+		if number := s[plain]; number != nil && is {
 			delete(s, plain)
 			s[exclusive] = number
 		}

@@ -1,6 +1,7 @@
 package toolschema_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -47,6 +48,25 @@ func TestCheck(t *testing.T) {
 				t.Errorf("%s is accepted", test.bad)
 			}
 		})
+	}
+}
+
+// Anthropic's servers refuse every request with a tool that is not of draft 2020-12, OpenAI's with a list of items.
+func TestCurrent(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true,"maximum":9007199254740993,"exclusiveMaximum":false}}}`: `{"properties":{"n":{"exclusiveMinimum":0,"maximum":9007199254740993}},"type":"object"}`,
+		`{"properties":{"a":{"type":"string","required":true,"title":null,"default":null}},"required":null}`:                             `{"properties":{"a":{"default":null,"type":"string"}}}`,
+		`{"items":[{"type":"string"},{"type":"number"}],"additionalItems":false}`:                                                        `{"items":{"anyOf":[{"type":"string"},{"type":"number"}]},"prefixItems":[{"type":"string"},{"type":"number"}]}`,
+		`{"prefixItems":[{"type":"number"},{"type":"number"}],"items":false}`:                                                            `{"items":{"anyOf":[{"type":"number"},{"type":"number"}]},"prefixItems":[{"type":"number"},{"type":"number"}]}`,
+		`{"properties":{"p":{"items":[]}}}`: `{"properties":{"p":{}}}`,
+		// unchanged, with their spaces
+		`{"prefixItems": [{}], "items": {"type": "string"}, "exclusiveMinimum": 0, "required": ["a"]}`: "",
+		`{"properties": {"items": {"enum": [null]}, "required": {"const": null}}}`:                     "", `[`: "", `true`: "",
+	} {
+		if got := string(toolschema.Current(json.RawMessage(text))); got != cmp.Or(want, text) {
+			t.Errorf("Current(%s) = %s", text, got)
+		}
 	}
 }
 
