@@ -94,7 +94,7 @@ func (p *Plugin) dialer(responder *input.Responder) *protocol.Dialer {
 	capabilities := input.Capabilities()
 	capabilities.Extensions = map[string]any{interceptorExtension: map[string]any{}}
 	d := &protocol.Dialer{
-		Timeout: s.Limit(), Info: mcp.Implementation{Name: "tenon", Version: cmp.Or(p.options.Version, "dev")},
+		Timeout: s.Limit(), Silence: cmp.Or(s.Timeout, DefaultSilence), Info: mcp.Implementation{Name: "tenon", Version: cmp.Or(p.options.Version, "dev")},
 		Capabilities: capabilities, Log: p.log, Answer: responder.Answer, Notified: p.notified,
 	}
 	if s.Transport == TransportStdio {

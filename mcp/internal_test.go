@@ -44,6 +44,17 @@ func TestReservedToolIDs(t *testing.T) {
 	}
 }
 
+// A call may take minutes unless the user limits it; a start may not.
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	for configured, want := range map[time.Duration]time.Duration{0: DefaultSilence, time.Hour: time.Hour, time.Second: time.Second} {
+		p := &Plugin{server: Server{Timeout: configured}}
+		if d := p.dialer(nil); d.Silence != want || d.Timeout != cmp.Or(configured, DefaultTimeout) {
+			t.Errorf("timeout %s: start in %s, call in %s", configured, d.Timeout, d.Silence)
+		}
+	}
+}
+
 // Records that were written while the clock was ahead count as old.
 func TestStartsIn(t *testing.T) {
 	t.Parallel()

@@ -23,8 +23,12 @@ import (
 // ErrConfig is wrapped by every error about the configuration of a server.
 var ErrConfig = errors.New("bad MCP server configuration")
 
-// DefaultTimeout is the default timeout of a request to a server.
-const DefaultTimeout = 30 * time.Second
+const (
+	// DefaultTimeout is the default timeout of a server's start and of a request, except calls.
+	DefaultTimeout = 30 * time.Second
+	// DefaultSilence limits the time of a call without progress if the server has no timeout: many tools need minutes and report nothing.
+	DefaultSilence = 5 * time.Minute
+)
 
 // Transport is the kind of connection to a server.
 type Transport string
@@ -56,7 +60,8 @@ type Server struct {
 	// Hooks lists tools of the server that are called at hook points.
 	Hooks []sdk.MCPHookConfig `json:"hooks,omitempty"`
 
-	// Timeout limits each request, and the wait for a starting server. Zero means DefaultTimeout. Progress of a call restarts it.
+	// Timeout limits each request, and the wait for a starting server. Zero means DefaultTimeout, and DefaultSilence for calls. Progress of a
+	// call restarts it.
 	Timeout time.Duration `json:"-"`
 	// Origin is the file with the server's configuration, for messages.
 	Origin string `json:"-"`

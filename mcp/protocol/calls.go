@@ -140,14 +140,14 @@ func (c *Conn) watch(ctx context.Context, before int64, err error) {
 	}
 }
 
-// do runs f, which sends the requests of a call, and returns the raw result. The time of a call is limited: to the server's timeout without
+// do runs f, which sends the requests of a call, and returns the raw result. The time of a call is limited: to the dialer's Silence without
 // progress, to MaxCallTime in total.
 func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
 	if !c.calls.Begin() {
 		return nil, &carrierError{fmt.Errorf("%w: %w", errUnsent, c.Cause())}
 	}
 	defer c.calls.End()
-	on.limit, on.token = c.dialer.Timeout, fmt.Sprintf("call-%d", c.next.Add(1))
+	on.limit, on.token = cmp.Or(c.dialer.Silence, c.dialer.Timeout), fmt.Sprintf("call-%d", c.next.Add(1))
 	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, callKey{}, on), max(MaxCallTime, on.limit), ErrLate)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -167,7 +167,7 @@ func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, met
 	c.watch(ctx, before, err)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), ErrLate):
-		return nil, fmt.Errorf("it did not answer in %s; %w", c.dialer.Timeout, ErrLate)
+		return nil, fmt.Errorf("it did not answer in %s; %w", on.limit, ErrLate)
 	case err == nil && (len(raw) == 0 || string(raw) == "null"):
 		return nil, errors.New("its answer is empty")
 	}

@@ -22,8 +22,10 @@ type Dialer struct {
 	Command *Command
 	// Remote is the address of a remote server.
 	Remote *Remote
-	// Timeout limits each way to connect, and then the time of each call without progress.
+	// Timeout limits each way to connect.
 	Timeout time.Duration
+	// Silence limits the time of each call without progress. Zero means Timeout.
+	Silence time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation
 	// Capabilities lists the requests that Answer supports.

@@ -98,6 +98,16 @@ cat >/dev/null`)
 	wantDone(t, c)
 }
 
+// A call may take longer than the start of a server, or less.
+func TestSilence(t *testing.T) {
+	t.Parallel()
+	c := dialScript(t, `cat >/dev/null`)
+	c.dialer.Silence = 50 * time.Millisecond
+	if _, err := c.CallTool(t.Context(), &Call{}, "slow", false, nil); err == nil || !strings.Contains(err.Error(), "in 50ms") {
+		t.Errorf("CallTool() = %v, want an error about 50ms", err)
+	}
+}
+
 // A message of many values ends the connection: decoded, they take a multiple of their text.
 func TestManyValues(t *testing.T) {
 	t.Parallel()
