@@ -213,5 +213,6 @@ func (f folder) read(rel string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return projectfs.ReadRegular(path, limit)
+	data, err := projectfs.ReadRegular(path, limit)
+	return bytes.TrimPrefix(data, []byte("\ufeff")), err
 }

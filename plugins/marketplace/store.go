@@ -1,6 +1,7 @@
 package marketplace
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -210,6 +211,7 @@ func (s *Store) fetch(ctx context.Context, r source.Ref) (*Market, error) {
 	if err != nil {
 		return nil, err
 	}
+	file.Data = bytes.TrimPrefix(file.Data, []byte("\ufeff"))
 	c, err := Decode(file.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)

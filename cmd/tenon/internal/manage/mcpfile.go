@@ -1,6 +1,7 @@
 package manage
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -302,6 +303,7 @@ func serverFile(w *cli.Workspace, project bool) string {
 func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
 	path := serverFile(w, project)
 	text, err := projectfs.ForProject(w.Project).Read(path, extensions.MaxServerFile)
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var file, servers map[string]json.RawMessage
 	if err == nil {
 		err = json.Unmarshal(text, &file)
