@@ -232,15 +232,11 @@ func tuples(s map[string]any) bool {
 	if s["items"] == nil || s["items"] == false {
 		list, found = s["prefixItems"].([]any)
 	}
-	if !found {
+	if !found || len(list) == 0 {
 		return false
 	}
 	delete(s, "additionalItems")
 	s["prefixItems"], s["items"] = list, map[string]any{"anyOf": list}
-	if len(list) == 0 {
-		delete(s, "prefixItems")
-		delete(s, "items")
-	}
 	return true
 }
 
