@@ -158,9 +158,9 @@ func TestRetries(t *testing.T) {
 		"nor an endless wait":    {[]answer{fail(sdk.ProviderError{StatusCode: 429, Headers: map[string]string{"retry-after": "7200"}})}, "", sdk.ErrorAPI, 1},
 		"no connection":          {[]answer{fail(sdk.ProviderError{Err: errors.New("refused")}), say("ok")}, "ok", "", 2},
 		"a silent server, twice": {slices.Repeat([]answer{fail(sdk.ProviderError{Err: os.ErrDeadlineExceeded})}, 2), "", sdk.ErrorAPI, 2},
-		"a cut stream": {[]answer{
-			{text: "hal", calls: []toolCall{{tool: "echo", args: `{"a`}}, err: &sdk.ProviderError{ProviderID: "test", Cut: true}}, say("whole"),
-		}, "whole", "", 2},
+		"a cut stream":           {[]answer{{text: "hal", calls: []toolCall{{tool: "echo", args: `{"a`}}, err: &sdk.ProviderError{ProviderID: "test", Cut: true}}, say("whole")}, "whole", "", 2},
+		"an empty answer, once":  {[]answer{{}, say("ok")}, "ok", "", 2},
+		"a second one is final":  {[]answer{{}, {}}, "", "", 2},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

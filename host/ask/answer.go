@@ -30,6 +30,7 @@ type Answer struct {
 	current  *block // the text or reasoning block that is open
 	Calls    []*toolCall
 	finished bool
+	blank    bool // the first answer to a request of a turn or a subagent, without content so far
 	Reason   string
 	tokens   sdk.Tokens
 	failure  error
@@ -99,6 +100,7 @@ func (a *Answer) extend(b *block, field string, e sdk.StreamEvent) error {
 }
 
 func (a *Answer) begin(key, typ string) *block {
+	a.blank = false
 	head := a.Conversation.NewPart(a.Msg)
 	if typ == sdk.StreamText {
 		p := &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: live.Now()}}
@@ -154,6 +156,7 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 }
 
 func (a *Answer) beginCall(e sdk.StreamEvent) *block {
+	a.blank = false
 	// Results refer to calls by ID, so IDs must be unique. Some servers number the calls of each answer from 0, and other servers refuse
 	// such a conversation.
 	callID := cmp.Or(e.CallID, a.Conversation.IDs.New("call"))
@@ -177,6 +180,9 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 func (a *Answer) end(err error) error {
 	if err == nil && !a.finished {
 		err = a.garbled("the answer ended without its last event")
+	}
+	if err == nil && a.blank && a.Reason == sdk.FinishStop && a.tokens.Output+a.tokens.Reasoning == 0 { // gateways end an answer so that failed
+		err = a.garbled("the answer is empty")
 	}
 	if err = cmp.Or(a.failure, err); err != nil { // the host's failure, rather than the provider's
 		a.keep(err)

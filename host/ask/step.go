@@ -26,7 +26,7 @@ func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelR
 	err := s.Setup.ask(ctx, exchange{
 		build: build,
 		sink: func() sink {
-			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}}
+			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}, blank: a == nil && s.Purpose != sdk.PurposeCompaction}
 			return a
 		},
 		waits: func(try int, wait time.Duration, err error) func() {
