@@ -84,7 +84,7 @@ func globResult(call *sdk.ToolCall, pattern string, found []foundFile, unreadabl
 	}
 	switch {
 	case len(files) == 0:
-		b.WriteString("No files found")
+		b.WriteString("No files found. Ignored files are left out; read one by its path")
 	case len(found) > len(files):
 		fmt.Fprintf(&b, "\n(The newest %d of %d files. Use a more specific pattern or path to see others.)", len(files), len(found))
 	}
