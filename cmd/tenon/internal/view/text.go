@@ -260,10 +260,10 @@ func (v *Text) Finish(o *Outcome) error {
 	if err := v.writeAnswer(o); err != nil {
 		return err
 	}
-	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // no answer
+	if o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // no answer
 		return v.s.Failed()
 	}
-	if v.refused > 0 {
+	if v.refused > 0 && !v.quiet {
 		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows what would allow it\n", Plural(v.refused, "tool call"))
 	}
 	if note := Shortfall(o.Message); note != "" && o.Err == nil {
@@ -273,7 +273,9 @@ func (v *Text) Finish(o *Outcome) error {
 		}
 		fmt.Fprintln(v.footer, "note: "+note+" "+remedy)
 	}
-	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
+	if !v.quiet {
+		fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
+	}
 	return v.s.Failed()
 }
 
