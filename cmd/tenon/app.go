@@ -96,6 +96,9 @@ func rootCommand(a *cli.App) (*cobra.Command, error) {
 			if strings.Contains(cmd.Use, " -- ") {
 				fix = `put "--" before a command that has flags; ` + fix
 			}
+			if strings.ContainsAny(unknown.GetSpecifiedName()+unknown.GetSpecifiedShortnames(), " \n") {
+				fix = `put "--" before a prompt or an argument that begins with "-"; ` + fix
+			}
 			var names []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 			fix = cli.Suggest(fix, "--%s", unknown.GetSpecifiedName(), names)
