@@ -195,6 +195,9 @@ func (w *wording) refusalFix(r *sdk.Refusal) string {
 // noTools matches what Ollama, OpenRouter and Groq say of a model that calls no tools.
 var noTools = lazyregexp.New(`(?i)support tools|support tool use|tool calling.{0,10} not supported`)
 
+// badField matches what OpenAI, Azure and their gateways say of a field of the request that a model does not have.
+var badField = lazyregexp.New(`(?i)(unsupported|unrecognized|unknown) (request argument|parameter|value)`)
+
 // apiFix returns the remedy for a failed model request.
 func (w *wording) apiFix(te *host.TurnError) string {
 	pe := &sdk.ProviderError{ProviderID: "ID"}
@@ -207,6 +210,8 @@ func (w *wording) apiFix(te *host.TurnError) string {
 		return "fix the server or the plugin of provider " + pe.ProviderID + ", or " + w.model
 	case noTools().MatchString(te.Named.Data.Message):
 		return w.model + " that calls tools, or set tool_call of this one to false under provider." + pe.ProviderID + ".models in tenon.json, to use it without"
+	case status == 400 && badField().MatchString(te.Named.Data.Message):
+		return "set the field that the error names under provider." + pe.ProviderID + ".models.MODEL.options in tenon.json, where null removes it, or " + w.model
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
 		return "check the model's name and provider." + pe.ProviderID + ".options.baseURL; tenon models lists the available models"
 	case status == 402 || pe.Code == "insufficient_quota":

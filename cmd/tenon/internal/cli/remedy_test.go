@@ -43,6 +43,7 @@ func TestRemedyWording(t *testing.T) {
 		"limit":           {turn(sdk.ErrorAPI, 429), `(-m); tenon run -c "continue" continues`, `(/model); send "continue" to continue`},
 		"no credit":       {turn(sdk.ErrorAPI, 402), "add credit to your account with the provider, or use another model (-m); tenon run -c", "or choose another model (/model)"},
 		"quota used up":   {answer(&sdk.ProviderError{StatusCode: 429, Code: "insufficient_quota"}), "add credit", "add credit"},
+		"a field":         {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAPI, Data: sdk.ErrorData{Message: "Unsupported parameter: 'max_tokens' is not supported with this model.", StatusCode: 400}}, Err: errors.New("no")}, "set the field that the error names under provider.ID.models.MODEL.options", "null removes it"},
 		"no tools":        {&host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAPI, Data: sdk.ErrorData{Message: "model x does not support tools", StatusCode: 400}}, Err: errors.New("no")}, "use another model (-m) that calls tools, or set tool_call", "tool_call"},
 		"redirect":        {turn(sdk.ErrorAPI, 307), "options.baseURL is correct", "options.baseURL is correct"},
 		"server":          {turn(sdk.ErrorAPI, 500), `tenon run -c "continue" tries again from`, `send "continue" to try again from`},
