@@ -72,3 +72,18 @@ func TestReasoningRefusedTwice(t *testing.T) {
 	k.prompt("go") // fails the test if the turn fails
 	want(t, "reasoning in the last request", 0, reasoning(m.last(sdk.PurposeTurn)))
 }
+
+// TestTitleFromThePrompt: a session has the beginning of its prompt as title if the model writes none.
+func TestTitleFromThePrompt(t *testing.T) {
+	t.Parallel()
+	for name, title := range map[string]answer{"refused": {err: &sdk.ProviderError{ProviderID: "test", StatusCode: 400}}, "empty": say("<think>hm</think>")} {
+		k := start(t, nil, base(newModel(t, say("hi")).on(sdk.PurposeTitle, title)))
+		id, _ := k.prompt("\n# Fix the parser\nand its tests")
+		k.Close(t.Context())
+		s, _, err := k.store.Session(t.Context(), id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, "the title when it is "+name, "Fix the parser", s.Title)
+	}
+}

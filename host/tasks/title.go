@@ -2,6 +2,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/sessions"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -27,8 +29,26 @@ const (
 // thinkTags is reasoning that a model wrote into its text.
 var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
 
-// Title makes the title of a session from its first prompt. s is the setup of the title agent with the turn's model.
+// Title makes the title of a session from its first prompt, or from the beginning of the prompt if the model writes none. s is the setup of the
+// title agent with the turn's model.
 func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.UserMessage) error {
+	prompt := firstPrompt(c, user)
+	title, err := written(ctx, s, c, user, prompt)
+	for p := range store.PartsOf[*sdk.TextPart](prompt...) {
+		title = cmp.Or(title, cleanTitle(p.Text))
+	}
+	if title != "" {
+		c.UpdateSession(func(s *sdk.Session) {
+			if strings.HasPrefix(s.Title, sessions.DefaultTitle) {
+				s.Title = title
+			}
+		})
+	}
+	return err
+}
+
+// written returns the title that the model writes for a prompt; empty if it writes none.
+func written(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.UserMessage, prompt []sdk.MessageWithParts) (string, error) {
 	var m *model.Model
 	var err error
 	if s.Agent.Model != nil {
@@ -37,25 +57,18 @@ func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.Us
 		m, err = s.SmallModel(ctx)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	s = s.As(s.Agent, m, s.Purpose)
 	ledger := &hooks.Ledger{}
-	a, err := s.AskSeparately(ctx, c, user, firstPrompt(c, user), ledger, func() *sdk.ModelRequest {
+	a, err := s.AskSeparately(ctx, c, user, prompt, ledger, func() *sdk.ModelRequest {
 		return s.Request([]string{s.Agent.Prompt}, user.Model.Variant)
 	})
 	ask.StoreLedger(c, s.Generation, user.ID, s.Purpose, ledger)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if title := cleanTitle(a.Text.String()); title != "" {
-		c.UpdateSession(func(s *sdk.Session) {
-			if strings.HasPrefix(s.Title, sessions.DefaultTitle) {
-				s.Title = title
-			}
-		})
-	}
-	return nil
+	return cleanTitle(a.Text.String()), nil
 }
 
 // firstPrompt returns the text for the title: the user's words without attachments, or the prompt for a subagent.
