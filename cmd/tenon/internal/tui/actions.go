@@ -384,9 +384,12 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 	}
 }
 
-// switchTo continues another session.
+// switchTo continues another session with its agent and model, or begins a new one with those that the user chose.
 func (m *model) switchTo(session string) {
-	m.root, m.shown, m.agent, m.modelName, m.effort, m.left = session, session, "", "", "", false
+	m.root, m.shown, m.left = session, session, false
+	if session != "" {
+		m.agent, m.modelName, m.effort = "", "", ""
+	}
 	m.acceptEdits()
 	switch t := m.threads[session]; {
 	case session == "":

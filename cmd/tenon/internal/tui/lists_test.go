@@ -114,3 +114,19 @@ func TestFindInTheLatestLines(t *testing.T) {
 		t.Errorf("found:\n%s", screen)
 	}
 }
+
+// A new session keeps the model and the agent that the user chose; another session has its own.
+func TestNewSessionKeepsTheModel(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.agent, m.effort = "explore", "high"
+	m.modelName = "b/small"
+	m.switchTo("")
+	if m.modelName != "b/small" || m.agent != "explore" || m.effort != "high" {
+		t.Errorf("new session: model %q, agent %q, effort %q", m.modelName, m.agent, m.effort)
+	}
+	m.switchTo("ses_9")
+	if m.modelName != "" || m.agent != "" || m.effort != "" {
+		t.Errorf("another session: model %q, agent %q, effort %q", m.modelName, m.agent, m.effort)
+	}
+}
