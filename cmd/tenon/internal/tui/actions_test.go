@@ -594,7 +594,7 @@ func TestModelIsFoundByPartOfItsName(t *testing.T) {
 	m.inventory.models = []host.ModelInfo{{Model: sdk.Model{ProviderID: "a", ID: "large"}}, {Model: sdk.Model{ProviderID: "b", ID: "small"}}}
 	m.chooseModel("small")
 	m.key(tea.KeyPressMsg{Code: tea.KeyEnter})
-	if m.modelName != "b/small" {
-		t.Errorf("model %q, want b/small", m.modelName)
+	if m.modelName != "b/small" || !strings.Contains(m.toast.text, "tenon config set model b/small") {
+		t.Errorf("model %q, toast %q, want b/small", m.modelName, m.toast.text)
 	}
 }

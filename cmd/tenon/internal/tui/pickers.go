@@ -54,13 +54,10 @@ func keysOf(c *command) string {
 // chooseModel opens the picker of models, which searches for the argument, or chooses the one that is named with its provider.
 func (m *model) chooseModel(args string) {
 	if strings.Contains(args, "/") {
-		m.modelName, m.effort = args, ""
-		m.say("the next prompt uses " + args)
+		m.useModel(args)
 		return
 	}
-	p := &dialog.Picker{Title: "Model", Empty: "no usable provider; tenon models --all lists the keys to set", Choose: func(r dialog.Row) {
-		m.modelName, m.effort = r.ID, ""
-	}}
+	p := &dialog.Picker{Title: "Model", Empty: "no usable provider; tenon models --all lists the keys to set", Choose: func(r dialog.Row) { m.useModel(r.ID) }}
 	p.Paste(args)
 	m.listModels(p)
 	m.open(p)
@@ -77,6 +74,12 @@ func (m *model) chooseModel(args string) {
 }
 
 // listModels fills a picker with the models.
+// useModel sets the model of the next prompts, until the user exits.
+func (m *model) useModel(name string) {
+	m.modelName, m.effort = name, ""
+	m.say("until you exit; to keep it: tenon config set model " + name)
+}
+
 func (m *model) listModels(p *dialog.Picker) {
 	current, _ := m.modelOf()
 	p.Fill(cli.Mapped(m.inventory.models, func(info *host.ModelInfo) dialog.Row {
