@@ -60,7 +60,7 @@ const (
 	maxWarnings = 5
 )
 
-// names lists the usual names of instruction files. In each directory, only the files of the first row with an existing file are read.
+// names lists the usual names of instruction files in a directory. Only the files of the first row with an existing file are read.
 var names = [][]string{{"AGENTS.md"}, {"CLAUDE.md", filepath.Join(".claude", "CLAUDE.md"), "CLAUDE.local.md"}, {"CONTEXT.md"}}
 
 // load reads all files, the most general first, so that the nearest file comes last. Each file precedes those that it imports.
@@ -135,13 +135,18 @@ func (p *Plugin) files(w *sources.Watch) (files []string) {
 	}
 	files = append(files, rules(w, p.Project.Home)...)
 	dirs := projectfs.Upward(p.Project.Directory, p.Project.Worktree)
-	for _, dir := range dirs {
-		for before, row := len(files), 0; row < len(names) && len(files) == before; row++ {
-			for _, name := range names[row] {
+	for _, row := range names {
+		var found []string
+		for _, dir := range dirs {
+			for _, name := range row {
 				if path := filepath.Join(dir, name); w.Exists(path) {
-					files = append(files, path)
+					found = append(found, path)
 				}
 			}
+		}
+		if len(found) > 0 {
+			files = append(files, found...)
+			break
 		}
 	}
 	files = append(files, rules(w, dirs...)...)

@@ -49,9 +49,8 @@ func TestFiles(t *testing.T) {
 	}{
 		"none":             {nil, nil, nil},
 		"upward":           {[]string{"p/AGENTS.md", "p/sub/AGENTS.md", "AGENTS.md"}, nil, []string{"p/AGENTS.md", "p/sub/AGENTS.md"}},
-		"one name":         {[]string{"p/AGENTS.md", "p/CLAUDE.md", "p/CONTEXT.md"}, nil, []string{"p/AGENTS.md"}},
-		"in a directory":   {[]string{"p/CLAUDE.md", "p/sub/AGENTS.md", "p/sub/CLAUDE.md"}, nil, []string{"p/CLAUDE.md", "p/sub/AGENTS.md"}},
-		"first fallback":   {[]string{"p/CLAUDE.md", "p/CONTEXT.md"}, nil, []string{"p/CLAUDE.md"}},
+		"one name":         {[]string{"p/AGENTS.md", "p/sub/CLAUDE.md", "p/CONTEXT.md"}, nil, []string{"p/AGENTS.md"}},
+		"first fallback":   {[]string{"p/CLAUDE.md", "p/sub/CONTEXT.md"}, nil, []string{"p/CLAUDE.md"}},
 		"second fallback":  {[]string{"p/sub/CONTEXT.md"}, nil, []string{"p/sub/CONTEXT.md"}},
 		"the user's":       {[]string{"conf/AGENTS.md", ".claude/CLAUDE.md", "p/AGENTS.md"}, nil, []string{"conf/AGENTS.md", "p/AGENTS.md"}},
 		"user's fallback":  {[]string{".claude/CLAUDE.md"}, nil, []string{".claude/CLAUDE.md"}},
