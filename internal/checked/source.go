@@ -32,7 +32,7 @@ const (
 // Source is a text that holds one JSON value.
 type Source struct {
 	Name string // the name in problems, such as a path or a variable
-	// Comments permits comments, trailing commas, and a text without a value, which is an empty object.
+	// Comments permits comments, trailing commas, a byte order mark, and a text without a value, which is an empty object.
 	Comments bool
 	NoLines  bool // the user does not see the lines of the text; positions are 0
 	// MaxValues is the maximum number of values and names; default 20,000.
@@ -43,9 +43,11 @@ type Source struct {
 	root  Node
 }
 
-// Parse parses the text. It ignores a byte order mark, which programs on Windows write. It returns nil after it reported an error.
+// Parse parses the text. It returns nil after it reported an error.
 func (s *Source) Parse(text []byte, r *Report) *Node {
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	if s.Comments {
+		text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	}
 	s.text = append(bytes.Clone(text), '\n') // a comment may end the file
 	s.lines = []int{0}
 	for i, c := range s.text {
@@ -57,6 +59,8 @@ func (s *Source) Parse(text []byte, r *Report) *Node {
 	switch {
 	case len(text) > MaxBytes:
 		r.Add(Problem{File: s.Name, Message: fmt.Sprintf("%d bytes, more than %d", len(text), MaxBytes)})
+	case bytes.HasPrefix(text, []byte("\ufeff")):
+		r.Add(s.problem(0, "", "begins with a byte order mark", "save the file as UTF-8 without one"))
 	case !utf8.Valid(text):
 		bad := 0
 		for c, size := utf8.DecodeRune(text); c != utf8.RuneError || size > 1; c, size = utf8.DecodeRune(text[bad:]) {

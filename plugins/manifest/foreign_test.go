@@ -388,18 +388,6 @@ func TestForeignArguments(t *testing.T) {
 	}
 }
 
-// Programs on Windows begin files with a byte order mark.
-func TestByteOrderMark(t *testing.T) {
-	t.Parallel()
-	const bom = "\ufeff"
-	dir := folder(t, "-- .claude-plugin/plugin.json --\n"+bom+`{"name": "p"}`+"\n-- .mcp.json --\n"+bom+`{"mcpServers": {"s": {"command": "x"}}}`+
-		"\n-- hooks/hooks.json --\n"+bom+`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "x"}]}]}}`+"\n")
-	p, err := manifest.ReadNamed(dir, "p")
-	if err != nil || len(p.Warnings) > 0 || len(p.Servers) != 1 || p.Hooks == "" {
-		t.Errorf("%+v, %v, want a server and hooks", p, err)
-	}
-}
-
 // TestForeignRoot: in texts of another host's plugin, its root is the directory of the package.
 func TestForeignRoot(t *testing.T) {
 	t.Parallel()

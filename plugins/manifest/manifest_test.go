@@ -28,6 +28,7 @@ func TestRejects(t *testing.T) {
 		"not JSON":                  {files{"plugin.json": "{,}"}, []string{"plugin.json:1:2: not valid JSON"}},
 		"no object":                 {files{"plugin.json": "[]"}, []string{"want an object, have a list"}},
 		"something behind":          {files{"plugin.json": plain("") + "{}"}, []string{"not valid JSON", "after top-level value"}},
+		"byte order mark":           {files{"plugin.json": "\ufeff" + plain("")}, []string{"byte order mark"}},
 		"not UTF-8":                 {files{"plugin.json": plain(`"version": "` + "\xff" + `"`)}, []string{"UTF-8"}},
 		"too large":                 {files{"plugin.json": plain(`"version": "` + strings.Repeat("1", 1<<20) + `"`)}, []string{"more than 1048576 bytes"}},
 		"too deep":                  {files{"plugin.json": plain(`"extensions": {"a.b": ` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`)}, []string{"nested deeper"}},

@@ -213,6 +213,5 @@ func (f folder) read(rel string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := projectfs.ReadRegular(path, limit)
-	return bytes.TrimPrefix(data, []byte("\ufeff")), err
+	return projectfs.ReadRegular(path, limit)
 }

@@ -1,7 +1,6 @@
 package marketplace
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -211,7 +210,6 @@ func (s *Store) fetch(ctx context.Context, r source.Ref) (*Market, error) {
 	if err != nil {
 		return nil, err
 	}
-	file.Data = bytes.TrimPrefix(file.Data, []byte("\ufeff"))
 	c, err := Decode(file.Data)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)

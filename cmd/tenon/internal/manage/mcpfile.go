@@ -1,7 +1,6 @@
 package manage
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -303,7 +302,6 @@ func serverFile(w *cli.Workspace, project bool) string {
 func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
 	path := serverFile(w, project)
 	text, err := projectfs.ForProject(w.Project).Read(path, extensions.MaxServerFile)
-	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	var file, servers map[string]json.RawMessage
 	if err == nil {
 		err = json.Unmarshal(text, &file)
