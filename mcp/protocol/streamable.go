@@ -157,7 +157,7 @@ func (s *streamable) refused(resp *http.Response, r *outgoing) error {
 }
 
 // forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and
-// Python answer so with the status 400 after a restart, others with 409, 410 or 422. Answers with other words have other causes.
+// Python answer so with the status 400 after a restart, others with 409, 410, 422 or 503. Answers with other words have other causes.
 func (s *streamable) forgotten(status int, body []byte) bool {
 	text := bytes.ToLower(body)
 	says := func(word string) bool { return bytes.Contains(text, []byte(word)) }
@@ -166,7 +166,7 @@ func (s *streamable) forgotten(status int, body []byte) bool {
 		return false
 	case status == http.StatusBadRequest:
 		return says("session") || says("not initialized")
-	case status == http.StatusConflict, status == http.StatusUnprocessableEntity:
+	case status == http.StatusConflict, status == http.StatusUnprocessableEntity, status == http.StatusServiceUnavailable:
 		return says("session") && (says("expired") || says("unknown") || says("not found") || says("invalid session"))
 	}
 	return status == http.StatusNotFound || status == http.StatusGone
