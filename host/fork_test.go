@@ -127,3 +127,36 @@ func TestForkOfUndone(t *testing.T) {
 		}
 	}
 }
+
+// A fork undoes what subagents did for its copied prompts, too: their sessions stay with the original.
+func TestRevertSubagentInFork(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	id := k.session()
+	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, k.path("a.txt"))
+	k.bash.act = func() { k.write("a.txt", "three") }
+	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
+	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("done"))
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
+		t.Fatal(err)
+	}
+	k.turn(id, k.edit, func() { k.write("a.txt", "four") }, k.path("a.txt"))
+	last := k.messages(id)[6] // the third prompt
+	fork, err := k.Fork(t.Context(), id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"three", "two", "one"} {
+		k.revert(host.RevertOptions{SessionID: fork.ID})
+		k.is("after a revert", map[string]string{"a.txt": want})
+	}
+	k.unrevert(fork.ID)
+	k.is("after unrevert", map[string]string{"a.txt": "four"})
+	if fork, err = k.Fork(t.Context(), id, last.Info.Head().ID); err != nil {
+		t.Fatal(err)
+	}
+	if changes, err := k.SessionChanges(t.Context(), fork.ID); err != nil || len(changes) != 1 || string(changes[0].After) != "three" {
+		t.Errorf("SessionChanges() of the fork = %+v, %v, want only those of its messages", changes, err)
+	}
+}

@@ -64,3 +64,9 @@ func (g *IDs) next(millis uint64) uint64 {
 	g.last = n
 	return n
 }
+
+// Moment returns an identifier without its prefix, which is the time of its creation.
+func Moment(id string) string {
+	_, text, _ := strings.Cut(id, "_")
+	return text
+}

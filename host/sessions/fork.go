@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
@@ -30,6 +31,11 @@ func (k *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
 		}
 	}
+	patches, err := store.SubagentPatches(ctx, k.Store, session, "")
+	if err = damage.Take(err); err != nil {
+		return nil, err
+	}
+	addPatches(list, patches)
 	whole := end == len(list)
 	list = list[:end]
 	live.CloseInterrupted(list) // a running turn continues in the original, not in the copy
@@ -51,6 +57,23 @@ func (k *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	}
 	k.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: f.session.ID, Info: *f.session}})
 	return f.session, damage.Err()
+}
+
+// addPatches adds the changes of subagents, which stay with the original session, to the messages during which they happened, so that the copy
+// undoes them, too.
+func addPatches(list []sdk.MessageWithParts, patches []*sdk.PatchPart) {
+	before := func(a, b string) int { return strings.Compare(live.Moment(a), live.Moment(b)) }
+	for _, p := range patches {
+		n := slices.IndexFunc(list, func(m sdk.MessageWithParts) bool { return before(p.ID, m.Info.Head().ID) < 0 })
+		if n < 0 {
+			n = len(list)
+		}
+		if n > 0 {
+			m := &list[n-1]
+			m.Parts = append(m.Parts, p)
+			slices.SortStableFunc(m.Parts, func(a, b sdk.Part) int { return before(a.Head().ID, b.Head().ID) })
+		}
+	}
 }
 
 // forkOf returns the row of a session that continues a copy of another one. The cost of the messages stays with the other session.

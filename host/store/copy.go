@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -64,4 +65,31 @@ func PartsOf[P sdk.Part](messages ...sdk.MessageWithParts) iter.Seq[P] {
 			}
 		}
 	}
+}
+
+// MaxSubagents bounds the sessions of subagents below one session.
+const MaxSubagents = 10_000
+
+// SubagentPatches returns the patches of a session's subagents since a message. It compares identifiers, because the clock may
+// have been changed meanwhile.
+func SubagentPatches(ctx context.Context, s Store, session, since string) ([]*sdk.PatchPart, error) {
+	children, err := s.Sessions(ctx, Query{ParentID: session, Archived: true, Limit: MaxSubagents})
+	if err != nil {
+		return nil, err
+	}
+	var out []*sdk.PatchPart
+	for _, child := range children {
+		list, err := s.Messages(ctx, child.ID, Page{})
+		if err != nil {
+			return nil, err
+		}
+		list = slices.DeleteFunc(list, func(m sdk.MessageWithParts) bool { return m.Info.Head().ID < since })
+		out = slices.AppendSeq(out, PartsOf[*sdk.PatchPart](list...))
+		deeper, err := SubagentPatches(ctx, s, child.ID, since)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, deeper...)
+	}
+	return out, nil
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxChildren bounds the sessions of subagents below one session.
-const maxChildren = 10_000
-
 // netChange is the combined effect of a session on a file.
 type netChange struct {
 	Before, After snapshot.Entry
@@ -32,7 +29,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 	}
 	own[session] = true
 	patches := slices.Collect(store.PartsOf[*sdk.PatchPart](list...))
-	more, err := f.childPatches(ctx, session, list[0].Info.Head().ID)
+	more, err := store.SubagentPatches(ctx, f.Sessions, session, list[0].Info.Head().ID)
 	if err != nil {
 		return nil, err
 	}
@@ -85,30 +82,6 @@ func (n *netChange) take(c snapshot.Change) {
 	}
 	n.seen = append(n.seen, c.Before, c.After)
 	n.After = c.After
-}
-
-// childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may
-// have been changed meanwhile.
-func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk.PatchPart, error) {
-	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
-	if err != nil {
-		return nil, err
-	}
-	var out []*sdk.PatchPart
-	for _, child := range children {
-		list, err := f.Sessions.Messages(ctx, child.ID, store.Page{})
-		if err != nil {
-			return nil, err
-		}
-		list = slices.DeleteFunc(list, func(m sdk.MessageWithParts) bool { return m.Info.Head().ID < since })
-		out = slices.AppendSeq(out, store.PartsOf[*sdk.PatchPart](list...))
-		deeper, err := f.childPatches(ctx, child.ID, since)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, deeper...)
-	}
-	return out, nil
 }
 
 // FileChange is the change that a session made to one file.

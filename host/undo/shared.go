@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/snapshot"
@@ -20,14 +19,14 @@ func (f *Files) markShared(ctx context.Context, own map[string]bool, undone []sd
 	if !slices.ContainsFunc(slices.Collect(maps.Values(net)), func(n *netChange) bool { return len(n.loose) > 0 }) {
 		return nil // reading thousands of sessions would take seconds
 	}
-	since, begun := moment(undone[0].Info.Head().ID), int64(0)
+	since, begun := live.Moment(undone[0].Info.Head().ID), int64(0)
 	for _, m := range undone {
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
 			begun = a.Time.Created
 			break
 		}
 	}
-	all, err := f.Sessions.Sessions(ctx, store.Query{ProjectID: f.Project.ID, Children: true, Archived: true, Limit: maxChildren})
+	all, err := f.Sessions.Sessions(ctx, store.Query{ProjectID: f.Project.ID, Children: true, Archived: true, Limit: store.MaxSubagents})
 	if _, err = store.Readable(err); err != nil {
 		return err
 	}
@@ -61,16 +60,10 @@ func (f *Files) recorded(ctx context.Context, s *sdk.Session, since string) ([]s
 	})
 	var out []snapshot.Change
 	for p := range store.PartsOf[*sdk.PatchPart](list...) {
-		if moment(p.ID) >= since {
+		if live.Moment(p.ID) >= since {
 			changes, _ := changesOf(p) // an invalid part is like a damaged row
 			out = append(out, changes...)
 		}
 	}
 	return out, nil
-}
-
-// moment returns an identifier without its prefix, which is the time of its creation.
-func moment(id string) string {
-	_, text, _ := strings.Cut(id, "_")
-	return text
 }
