@@ -203,7 +203,7 @@ func TestUnreachableServer(t *testing.T) {
 func TestPassing(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[oauth.Error]bool{
-		{Status: 503}: true, {Status: 429}: true, {Status: 429, Code: oauth.CodeSlowDown}: false, {Status: 400, Code: oauth.CodeInvalidGrant}: false,
+		{Status: 503}: true, {Status: 200}: true, {Status: 429}: true, {Status: 429, Code: oauth.CodeSlowDown}: false, {Status: 400, Code: oauth.CodeInvalidGrant}: false,
 	} {
 		if got := oauth.Passing(&err); got != want {
 			t.Errorf("Passing(%+v) = %v, want %v", err, got, want)

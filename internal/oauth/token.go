@@ -36,7 +36,7 @@ const (
 	CodeExpired       = "expired_token"
 )
 
-// Error is the refusal of an authorization server.
+// Error is the refusal of an authorization server, or an answer without a JSON object.
 type Error struct {
 	Status      int // HTTP status
 	Code        string
@@ -46,16 +46,22 @@ type Error struct {
 
 // Error returns the status, the code and the description.
 func (e *Error) Error() string {
-	if e.Code == "" {
+	switch {
+	case e.notJSON():
+		return "the answer of the authorization server is not a JSON object"
+	case e.Code == "":
 		return fmt.Sprintf("the authorization server answered with HTTP status %d (%s)", e.Status, http.StatusText(e.Status))
 	}
 	return "the authorization server refused: " + describe(e.Code, e.Description)
 }
 
+// notJSON reports whether the answer was a page, as that of a network that asks its user to sign in.
+func (e *Error) notJSON() bool { return e.Code == "" && e.Status/100 == 2 }
+
 // Passing reports whether a request failed because of the network or the server, not because of the code or token in it.
 func Passing(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
-		return refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
+		return refused.notJSON() || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
 	}
 	failed, ok := errors.AsType[net.Error](err) // every error of http.Client is one, such as a bad certificate
 	return ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
@@ -186,11 +192,8 @@ func post(ctx context.Context, client Doer, address string, header http.Header, 
 	if nested, ok := answer["error"].(map[string]any); ok { // OpenAI's form
 		code = Answer(nested).Text("code")
 	}
-	if code != "" || resp.StatusCode/100 != 2 {
+	if code != "" || resp.StatusCode/100 != 2 || answer == nil {
 		return nil, &Error{Status: resp.StatusCode, Code: code, Description: answer.Text("error_description"), Interval: int(min(answer.Number("interval"), 3600))}
-	}
-	if answer == nil {
-		return nil, fmt.Errorf("the answer of the authorization server is not a JSON object")
 	}
 	return answer, nil
 }
