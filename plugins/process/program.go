@@ -188,7 +188,7 @@ func startError(cmd *exec.Cmd, err error) error {
 	remedy := ""
 	switch {
 	case errors.Is(err, syscall.ENOEXEC):
-		remedy = "; it is not a program for this system, or a script without #! in its first line"
+		remedy = "; it is not a program for this system, or a script without #! in its first line, or a pointer of Git LFS, whose files are not fetched"
 	case errors.Is(err, os.ErrPermission):
 		remedy = "; check that it is executable and that its file system allows it"
 	case errors.Is(err, os.ErrNotExist):
