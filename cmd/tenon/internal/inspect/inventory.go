@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // inventory describes the commands "list" and "show" for one kind of contribution: agents, commands or skills.
@@ -121,10 +122,14 @@ func commands(ctx context.Context, m *cli.Machine) []item {
 }
 
 func skills(ctx context.Context, m *cli.Machine) []item {
+	rules, err := m.Rules("")
 	return cli.Mapped(m.SkillInfos(ctx), func(l *generation.SkillInfo) item {
 		i := item{value: l, name: l.Name, from: sourceOf(l.Plugin, l.Location), description: l.Description, text: l.Body}
 		if l.Manual {
 			i.from += ", manual"
+		}
+		if err == nil && rules.Decide("skill", l.Name).Action == sdk.ActionDeny {
+			i.from += ", denied by a rule"
 		}
 		return i
 	})
