@@ -38,9 +38,7 @@ func (s *Set) Text(c *Candidate) string {
 	if c.Project {
 		s.coveredText(&b, c)
 	}
-	if c.State == plugins.StatePending {
-		plugins.ChangesText(&b, c.decision)
-	}
+	plugins.ChangesText(&b, c.decision)
 	return b.String()
 }
 

@@ -163,7 +163,7 @@ func (l *listedServer) works() string {
 func (g *group) showServer(_ context.Context, s *extensions.Set, c *extensions.Candidate, _ []string) error {
 	l := listServer(s, c)
 	return g.Show(l, func() error {
-		lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"note", l.Why}}
+		lines := [][2]string{{"may run", l.approved()}, {"works", l.works()}, {"note", l.Why}}
 		text := strings.TrimRight(s.Text(c), "\n") + "\n"
 		for _, line := range lines {
 			if line[1] != "" {
