@@ -6,6 +6,8 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -126,6 +128,7 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 		c.ok("project", "%s, not a git repository: undo covers only files that the edit tools write", w.Project.Directory)
 	}
 	stored := c.data(ctx, w)
+	c.space(ctx, w.Project)
 	if err := w.Configure(ctx); err != nil {
 		c.bad("config", err)
 		return
@@ -195,6 +198,33 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 		c.ok("database", "%s is intact: %s", w.Database(), view.Plural(sessions, "session"))
 	}
 	return err == nil
+}
+
+// space reports the size of what is in the data directory, the largest first, and of the cache.
+func (c *checkup) space(ctx context.Context, p sdk.Project) {
+	sizes, separator := map[string]int64{}, string(filepath.Separator)
+	for _, root := range []string{p.DataDir, p.CacheDir} {
+		if strings.HasPrefix(root, p.DataDir+separator) {
+			continue // the cache is in the data directory
+		}
+		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // files that are not readable, or gone, do not count
+			if info, missing := os.Lstat(path); err == nil && missing == nil && !d.IsDir() {
+				name := "cache"
+				if below, ok := strings.CutPrefix(path, p.DataDir+separator); ok {
+					name, _, _ = strings.Cut(below, separator)
+				}
+				sizes[name] += info.Size()
+			}
+			return ctx.Err()
+		})
+	}
+	var list []string
+	for _, name := range slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return cmp.Compare(sizes[b], sizes[a]) }) {
+		if mb := sizes[name] / 1e6; mb > 0 {
+			list = append(list, fmt.Sprintf("%s %d MB", name, mb))
+		}
+	}
+	c.ok("space", "%s", cmp.Or(strings.Join(list, ", "), "less than 1 MB"))
 }
 
 // examine returns the number of sessions in the store and its damaged rows.
