@@ -220,15 +220,16 @@ func TestPoll(t *testing.T) {
 		waits   []time.Duration
 		want    error
 	}{
-		"confirmed":        {[]error{pending, nil}, []time.Duration{5 * time.Second, 5 * time.Second}, nil},
-		"slow down":        {[]error{slow, pending, nil}, []time.Duration{5 * time.Second, 10 * time.Second, 10 * time.Second}, nil},
-		"slow down, named": {[]error{&oauth.Error{Code: oauth.CodeSlowDown, Interval: 20}, nil}, []time.Duration{5 * time.Second, 20 * time.Second}, nil},
-		"denied":           {[]error{&oauth.Error{Code: oauth.CodeDenied}}, []time.Duration{5 * time.Second}, oauth.ErrDenied},
-		"expired":          {[]error{&oauth.Error{Code: oauth.CodeExpired}}, []time.Duration{5 * time.Second}, oauth.ErrExpired},
-		"server is down":   {[]error{&oauth.Error{Status: 502}, pending, nil}, []time.Duration{5 * time.Second, 10 * time.Second, 10 * time.Second}, nil},
-		"network is down":  {[]error{&url.Error{Op: "Post", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}, nil}, []time.Duration{5 * time.Second, 10 * time.Second}, nil},
-		"end of its life":  {[]error{slow, slow, slow, slow}, []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second}, oauth.ErrExpired},
-		"broken":           {[]error{broken}, []time.Duration{5 * time.Second}, broken},
+		"confirmed":         {[]error{pending, nil}, []time.Duration{5 * time.Second, 5 * time.Second}, nil},
+		"slow down":         {[]error{slow, pending, nil}, []time.Duration{5 * time.Second, 10 * time.Second, 10 * time.Second}, nil},
+		"slow down, named":  {[]error{&oauth.Error{Code: oauth.CodeSlowDown, Interval: 20}, nil}, []time.Duration{5 * time.Second, 20 * time.Second}, nil},
+		"denied":            {[]error{&oauth.Error{Code: oauth.CodeDenied}}, []time.Duration{5 * time.Second}, oauth.ErrDenied},
+		"expired":           {[]error{&oauth.Error{Code: oauth.CodeExpired}}, []time.Duration{5 * time.Second}, oauth.ErrExpired},
+		"server is down":    {[]error{&oauth.Error{Status: 502}, pending, nil}, []time.Duration{5 * time.Second, 10 * time.Second, 10 * time.Second}, nil},
+		"network is down":   {[]error{&url.Error{Op: "Post", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}, nil}, []time.Duration{5 * time.Second, 10 * time.Second}, nil},
+		"answer breaks off": {[]error{fmt.Errorf("after 5 bytes: %w", io.ErrUnexpectedEOF), nil}, []time.Duration{5 * time.Second, 10 * time.Second}, nil},
+		"end of its life":   {[]error{slow, slow, slow, slow}, []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second}, oauth.ErrExpired},
+		"broken":            {[]error{broken}, []time.Duration{5 * time.Second}, broken},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -64,7 +64,7 @@ func Passing(err error) bool {
 		return refused.notJSON() || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
 	}
 	failed, ok := errors.AsType[net.Error](err) // every error of http.Client is one, such as a bad certificate
-	return ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
+	return errors.Is(err, io.ErrUnexpectedEOF) || ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF))
 }
 
 // silence is the error of a server that did not answer within this time. As a net.Error that is a timeout, it is passing.
