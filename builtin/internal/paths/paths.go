@@ -150,6 +150,28 @@ func External(call *sdk.ToolCall, abs string) (sdk.PermissionRequest, bool) {
 	}, true
 }
 
+// Externals returns one permission request for all paths outside the project, as External does for each; none if all are inside.
+func Externals(call *sdk.ToolCall, all ...string) []sdk.PermissionRequest {
+	var joined []sdk.PermissionRequest
+	for _, path := range all {
+		request, outside := External(call, path)
+		switch {
+		case !outside:
+		case joined == nil:
+			joined = []sdk.PermissionRequest{request}
+		default:
+			one := &joined[0]
+			one.Metadata = sdk.Object{} // no single file: the patterns name all
+			for i, pattern := range request.Patterns {
+				if !slices.Contains(one.Patterns, pattern) {
+					one.Patterns, one.Always = append(one.Patterns, pattern), append(one.Always, request.Always[i])
+				}
+			}
+		}
+	}
+	return joined
+}
+
 // directoryOf returns, with slashes, real if it is a directory, else its directory.
 func directoryOf(call *sdk.ToolCall, real string) string {
 	if Remote(call, real) {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -138,6 +139,23 @@ func TestExternal(t *testing.T) {
 				t.Errorf("always differs from patterns (-patterns +always):\n%s", diff)
 			}
 		})
+	}
+}
+
+// One request covers all paths outside, and then names no single file.
+func TestExternals(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	call := &sdk.ToolCall{Directory: p.worktree, Worktree: p.worktree}
+	if got := paths.Externals(call, p.worktree+"/x"); got != nil {
+		t.Errorf("Externals() inside = %+v", got)
+	}
+	if got := paths.Externals(call, p.worktree+"/x", p.outside+"/a"); len(got) != 1 || got[0].Metadata["filepath"] != p.outside+"/a" {
+		t.Errorf("Externals() of one = %+v", got)
+	}
+	got := paths.Externals(call, p.outside+"/a", p.outside+"/b", p.outside+"/dir/c")
+	if want := []string{p.outside + "/*", p.outside + "/dir/*"}; len(got) != 1 || !slices.Equal(got[0].Patterns, want) || !slices.Equal(got[0].Always, want) || len(got[0].Metadata) != 0 {
+		t.Errorf("Externals() of three = %+v, want %q", got, want)
 	}
 }
 

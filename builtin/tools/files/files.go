@@ -83,25 +83,10 @@ func newTarget(call *sdk.ToolCall, arg string) (target, error) {
 	return target{abs: abs, real: real, itself: paths.Itself(abs), name: paths.Display(call, abs), trusted: paths.Trusted(call)}, nil
 }
 
-// externals returns the permission requests for targets outside the project, each directory once.
-func externals(call *sdk.ToolCall, targets ...target) []sdk.PermissionRequest {
-	var requests []sdk.PermissionRequest
-	asked := map[string]bool{}
-	for _, t := range targets {
-		request, needed := paths.External(call, t.abs)
-		key := fmt.Sprint(request.Patterns)
-		if needed && !asked[key] {
-			asked[key] = true
-			requests = append(requests, request)
-		}
-	}
-	return requests
-}
-
 // permissions returns the permission requests of a call that does not change the file: the permission key with the file. metaKey is the
 // key of the path in the metadata.
 func (t target) permissions(call *sdk.ToolCall, key, metaKey string) []sdk.PermissionRequest {
-	return append(externals(call, t), sdk.PermissionRequest{
+	return append(paths.Externals(call, t.abs), sdk.PermissionRequest{
 		Permission: key, Patterns: paths.Patterns(call, t.abs), Always: []string{"*"}, Metadata: sdk.Object{metaKey: t.abs},
 	})
 }

@@ -55,12 +55,8 @@ func (p *plugin) changer(id string, read func(call *sdk.ToolCall) ([]operation, 
 
 // permissions returns the permission requests of changes: to edit the files, with the diff, and for directories outside the project.
 func permissions(ctx context.Context, call *sdk.ToolCall, changes []*change) []sdk.PermissionRequest {
-	var targets []target
-	for _, c := range changes {
-		targets = append(targets, c.target)
-	}
 	names := changed(changes)
-	return append(externals(call, targets...), sdk.PermissionRequest{
+	return append(paths.Externals(call, names...), sdk.PermissionRequest{
 		Permission: permissionEdit,
 		Patterns:   gitkeep.EditPatterns(ctx, call, names...),
 		Always:     []string{"*"},

@@ -116,11 +116,7 @@ func (s *scope) tooDeep(rel string) bool { return s.depth >= 0 && strings.Count(
 // permissions returns the permission requests of a call: the root if it is outside the project, and key
 // with the pattern.
 func (s *scope) permissions(call *sdk.ToolCall, key, pattern string) []sdk.PermissionRequest {
-	var requests []sdk.PermissionRequest
-	if external, needed := paths.External(call, s.root); needed {
-		requests = append(requests, external)
-	}
-	return append(requests, sdk.PermissionRequest{
+	return append(paths.Externals(call, s.root), sdk.PermissionRequest{
 		Permission: key,
 		Patterns:   []string{pattern},
 		Always:     []string{"*"},

@@ -57,13 +57,12 @@ func (t *bash) tool() sdk.Tool {
 func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) ([]sdk.PermissionRequest, error) {
 	found := judgeText(ctx, call, args.Command, args.dir, args.shell)
 
-	var requests []sdk.PermissionRequest
-	if external := externalRequest(call, appendNew(append([]string{args.dir}, found.outside...), found.writes)); external != nil {
-		external.Metadata["command"] = args.Command
+	requests := paths.Externals(call, appendNew(append([]string{args.dir}, found.outside...), found.writes)...)
+	for i := range requests {
+		requests[i].Metadata["command"] = args.Command
 		if found.parts > maxParts {
-			external.Verbatim, external.Always = errParts.Error(), nil
+			requests[i].Verbatim, requests[i].Always = errParts.Error(), nil
 		}
-		requests = append(requests, *external)
 	}
 	if len(found.writes) > 0 {
 		edit := sdk.PermissionRequest{Permission: "edit", Metadata: sdk.Object{"command": args.Command}}
@@ -198,28 +197,6 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	}
 	args.shell, err = findShell(t.wanted, worktreeOf(call))
 	return args, err
-}
-
-// externalRequest returns one request for all paths outside the project, or nil if there are none.
-func externalRequest(call *sdk.ToolCall, all []string) *sdk.PermissionRequest {
-	var joined *sdk.PermissionRequest
-	var files []any
-	for _, path := range all {
-		request, outside := paths.External(call, path)
-		if !outside {
-			continue
-		}
-		files = append(files, filepath.Clean(path))
-		if joined == nil {
-			joined = &request
-		}
-		joined.Patterns = appendNew(joined.Patterns, request.Patterns)
-		joined.Always = appendNew(joined.Always, request.Always)
-	}
-	if joined != nil {
-		joined.Metadata["filepaths"] = files
-	}
-	return joined
 }
 
 func appendNew[T comparable](list, more []T) []T {

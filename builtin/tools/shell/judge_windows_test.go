@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,7 +73,7 @@ func TestServersOnWindows(t *testing.T) {
 		if !slices.Equal(got.outside, want) {
 			t.Errorf("outside of %s: %q, want %q", text, got.outside, want)
 		}
-		if request := externalRequest(call, got.outside); (request != nil) != (want != nil) {
+		if request := paths.Externals(call, got.outside...); (request != nil) != (want != nil) {
 			t.Errorf("%s: external request %v", text, request)
 		}
 	}
