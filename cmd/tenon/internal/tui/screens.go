@@ -82,6 +82,7 @@ func (m *model) statusScreen() dialog.Dialog {
 		} else if used > 0 {
 			row("context", view.Count(used)+" tokens")
 		}
+		row("tool calls", t.Calls())
 		out = append(out, "")
 		u, subagents := m.usage()
 		row("tokens", view.Usage(u.Tokens, u.Cost))

@@ -30,3 +30,32 @@ func TestLatestRead(t *testing.T) {
 		t.Errorf("the title is %q", got)
 	}
 }
+
+// The calls that are in the context are counted by tool: not those before a summary, nor those whose output was removed.
+func TestCallsInContext(t *testing.T) {
+	t.Parallel()
+	thread := New(&sdk.Session{}, &Look{})
+	if got := thread.Calls(); got != "" {
+		t.Errorf("without calls: %q", got)
+	}
+	add := func(message, part, tool string, size int, compacted int64) {
+		thread.Message(&sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: message}, Tokens: sdk.Tokens{Input: 1}})
+		thread.Part(&sdk.ToolPart{
+			PartHead: sdk.PartHead{ID: part, MessageID: message}, Tool: tool,
+			State: sdk.ToolState{Output: strings.Repeat("x", size), Time: sdk.ToolTime{Compacted: compacted}},
+		})
+	}
+	add("msg_1", "prt_1", "read", 8000, 0)
+	add("msg_2", "prt_2", "bash", 4000, 0)
+	add("msg_2", "prt_3", "bash", 4000, 0)
+	add("msg_3", "prt_4", "bash", 4000, 1)
+	add("msg_3", "prt_5", "read", 4000, 0)
+	if got, want := thread.Calls(), "read ~3.0k, bash ~2.0k"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	thread.Message(&sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: "msg_4"}, Summary: true, Time: sdk.MessageTime{Completed: 1}})
+	add("msg_5", "prt_6", "grep", 400, 0)
+	if got, want := thread.Calls(), "grep ~100"; got != want {
+		t.Errorf("after a summary: %q, want %q", got, want)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
@@ -14,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/list"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -34,6 +36,8 @@ type Thread struct {
 	roles  map[string]string // by message ID
 	answer string            // ID of the model's message after the latest prompt
 	reads  int               // number of reads of the stored session
+
+	summary string // ID of the latest summary, which replaces what is before it
 
 	answers map[string]*sdk.AssistantMessage // the model's messages since the last call of Spent
 
@@ -82,7 +86,7 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	if t.Info.Time.Updated <= h.Session.Time.Updated {
 		t.Info = *h.Session
 	}
-	t.Subagents = h.Subagents
+	t.Subagents, t.summary = h.Subagents, stored.summary
 	if slices.Equal(t.Todos, before.Todos) {
 		t.Todos = h.Todos
 	}
@@ -180,9 +184,9 @@ func (t *Thread) Message(info sdk.Message) {
 	}
 	t.answer, t.answers[a.ID] = a.ID, a
 	switch {
-	case a.Summary:
-		t.Shrunk = t.Shrunk || a.Time.Completed > 0 && a.Error == nil
-	case a.Tokens.Sum() > 0:
+	case a.Summary && a.Time.Completed > 0 && a.Error == nil:
+		t.Shrunk, t.summary = true, a.ID
+	case !a.Summary && a.Tokens.Sum() > 0:
 		t.Last, t.Shrunk = a, false
 	}
 }
@@ -285,6 +289,21 @@ func (t *Thread) calls() []*call {
 		}
 	}
 	return out
+}
+
+// Calls describes about how many tokens of the context the tool calls take, with their results, for the tools that take most.
+func (t *Thread) Calls() string {
+	sizes := map[string]int64{}
+	for _, c := range t.calls() {
+		if s := &c.part.State; c.part.MessageID > t.summary && s.Time.Compacted == 0 {
+			sizes[c.part.Tool] += int64(len(s.Input)+len(s.Output)+len(s.Error)) / convert.BytesPerToken
+		}
+	}
+	var list []string
+	for _, tool := range slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return cmp.Compare(sizes[b], sizes[a]) }) {
+		list = append(list, terminal.OneLine(tool)+" ~"+view.Count(sizes[tool]))
+	}
+	return strings.Join(list[:min(len(list), 5)], ", ")
 }
 
 // Children returns the subagents' sessions in the order of their first tasks.
