@@ -132,7 +132,7 @@ func TestEndpoint(t *testing.T) {
 		"nested error":  {401, "application/json", `{"error": {"code": "token_expired"}}`, oauth.Token{}, false, "token_expired"},
 		"plain error":   {502, "text/html", `<h1>`, oauth.Token{}, false, "status 502"},
 		"no token":      {200, "application/json", `{}`, oauth.Token{}, false, "no access_token"},
-		"no object":     {200, "application/json", `[]`, oauth.Token{}, false, "not a JSON object"},
+		"no object":     {200, "application/json", `[]`, oauth.Token{}, false, "neither a token"},
 		"another kind":  {200, "application/json", `{"access_token": "a", "token_type": "mac"}`, oauth.Token{}, false, "want Bearer"},
 		"too large":     {200, "application/json", strings.Repeat(" ", 2<<20), oauth.Token{}, false, "too large"},
 		"invalid token": {200, "application/json", `{"access_token": 5}`, oauth.Token{}, false, "no access_token"},

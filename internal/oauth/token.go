@@ -46,22 +46,17 @@ type Error struct {
 
 // Error returns the status, the code and the description.
 func (e *Error) Error() string {
-	switch {
-	case e.notJSON():
-		return "the answer of the authorization server is not a JSON object"
-	case e.Code == "":
-		return fmt.Sprintf("the authorization server answered with HTTP status %d (%s)", e.Status, http.StatusText(e.Status))
+	if e.Code == "" {
+		return fmt.Sprintf("the authorization server answered with HTTP status %d (%s), and with neither a token nor an error code", e.Status, http.StatusText(e.Status))
 	}
 	return "the authorization server refused: " + describe(e.Code, e.Description)
 }
 
-// notJSON reports whether the answer was a page, as that of a network that asks its user to sign in.
-func (e *Error) notJSON() bool { return e.Code == "" && e.Status/100 == 2 }
-
-// Passing reports whether a request failed because of the network or the server, not because of the code or token in it.
+// Passing reports whether a request failed because of the network or the server, not because of the code or token in it. A network that asks
+// its user to sign in answers with a page and status 200.
 func Passing(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
-		return refused.notJSON() || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
+		return refused.Code == "" && refused.Status/100 == 2 || refused.Status >= 500 || refused.Status == http.StatusTooManyRequests && refused.Code != CodeSlowDown
 	}
 	failed, ok := errors.AsType[net.Error](err) // every error of http.Client is one, such as a bad certificate
 	return errors.Is(err, io.ErrUnexpectedEOF) || ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF))
