@@ -62,16 +62,13 @@ func (k *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 // addPatches adds the changes of subagents, which stay with the original session, to the messages during which they happened, so that the copy
 // undoes them, too.
 func addPatches(list []sdk.MessageWithParts, patches []*sdk.PatchPart) {
-	before := func(a, b string) int { return strings.Compare(live.Moment(a), live.Moment(b)) }
+	order := func(a, b string) int { return strings.Compare(live.Moment(a), live.Moment(b)) }
 	for _, p := range patches {
-		n := slices.IndexFunc(list, func(m sdk.MessageWithParts) bool { return before(p.ID, m.Info.Head().ID) < 0 })
-		if n < 0 {
-			n = len(list)
-		}
+		n, _ := slices.BinarySearchFunc(list, p.ID, func(m sdk.MessageWithParts, id string) int { return order(m.Info.Head().ID, id) })
 		if n > 0 {
 			m := &list[n-1]
 			m.Parts = append(m.Parts, p)
-			slices.SortStableFunc(m.Parts, func(a, b sdk.Part) int { return before(a.Head().ID, b.Head().ID) })
+			slices.SortStableFunc(m.Parts, func(a, b sdk.Part) int { return order(a.Head().ID, b.Head().ID) })
 		}
 	}
 }

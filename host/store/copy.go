@@ -84,12 +84,11 @@ func SubagentPatches(ctx context.Context, s Store, session, since string) ([]*sd
 			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(m sdk.MessageWithParts) bool { return m.Info.Head().ID < since })
-		out = slices.AppendSeq(out, PartsOf[*sdk.PatchPart](list...))
 		deeper, err := SubagentPatches(ctx, s, child.ID, since)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, deeper...)
+		out = append(slices.AppendSeq(out, PartsOf[*sdk.PatchPart](list...)), deeper...)
 	}
 	return out, nil
 }

@@ -219,10 +219,9 @@ func (c *checkup) space(ctx context.Context, p sdk.Project) {
 		})
 	}
 	var list []string
+	maps.DeleteFunc(sizes, func(_ string, size int64) bool { return size < 1e6 })
 	for _, name := range slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return cmp.Compare(sizes[b], sizes[a]) }) {
-		if mb := sizes[name] / 1e6; mb > 0 {
-			list = append(list, fmt.Sprintf("%s %d MB", name, mb))
-		}
+		list = append(list, fmt.Sprintf("%s %d MB", name, sizes[name]/1e6))
 	}
 	c.ok("space", "%s", cmp.Or(strings.Join(list, ", "), "less than 1 MB"))
 }
