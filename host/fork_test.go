@@ -160,3 +160,35 @@ func TestRevertSubagentInFork(t *testing.T) {
 		t.Errorf("SessionChanges() of the fork = %+v, %v, want only those of its messages", changes, err)
 	}
 }
+
+// After a new prompt took the place of an undone one, changes of its subagent do not count, neither in the session nor in a fork.
+func TestReplacedPromptWithSubagent(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	id := k.session()
+	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, k.path("a.txt"))
+	k.bash.act = func() { k.write("a.txt", "three") }
+	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
+	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("done"))
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
+		t.Fatal(err)
+	}
+	k.revert(host.RevertOptions{SessionID: id})
+	k.turn(id, k.edit, func() { k.write("b.txt", "b") }, k.path("b.txt"))
+	fork, err := k.Fork(t.Context(), id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, session := range []string{fork.ID, id} {
+		if changes, err := k.SessionChanges(t.Context(), session); err != nil || len(changes) != 2 || string(changes[0].After) != "two" {
+			t.Errorf("SessionChanges() = %+v, %v, want those of the first and the last prompt", changes, err)
+		}
+		k.revert(host.RevertOptions{SessionID: session})
+		k.is("after a revert", map[string]string{"a.txt": "two"})
+		k.revert(host.RevertOptions{SessionID: session})
+		k.is("after two reverts", map[string]string{"a.txt": "one"})
+		k.unrevert(session)
+		k.is("after unrevert", map[string]string{"a.txt": "two", "b.txt": "b"})
+	}
+}

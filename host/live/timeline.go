@@ -86,6 +86,18 @@ func IndexOf(messages []sdk.MessageWithParts, id string) int {
 	return -1
 }
 
+// CauseOf returns the index of the message whose tool calls made a change of a subagent. It is -1 if that message is not among them: it is
+// older, or its prompt was undone and a new one took its place.
+func CauseOf(messages []sdk.MessageWithParts, change *sdk.PatchPart) int {
+	n, _ := slices.BinarySearchFunc(messages, Moment(change.ID), func(m sdk.MessageWithParts, at string) int {
+		return strings.Compare(Moment(m.Info.Head().ID), at)
+	})
+	if n > 0 && slices.ContainsFunc(messages[n-1].Parts, func(p sdk.Part) bool { _, ok := p.(*sdk.ToolPart); return ok }) {
+		return n - 1
+	}
+	return -1
+}
+
 // Active returns the messages for the model: the latest summary in place of the messages that it covers, its verbatim tail, and everything since.
 // Failed compactions are left out.
 func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {

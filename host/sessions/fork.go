@@ -31,7 +31,7 @@ func (k *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 			return nil, fmt.Errorf("message %q: %w", messageID, live.ErrNotFound)
 		}
 	}
-	patches, err := store.SubagentPatches(ctx, k.Store, session, "")
+	patches, err := store.SubagentPatches(ctx, k.Store, session)
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
@@ -59,16 +59,14 @@ func (k *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	return f.session, damage.Err()
 }
 
-// addPatches adds the changes of subagents, which stay with the original session, to the messages during which they happened, so that the copy
-// undoes them, too.
+// addPatches adds the changes of subagents, which stay with the original session, to the messages that caused them, so that the copy undoes
+// them, too.
 func addPatches(list []sdk.MessageWithParts, patches []*sdk.PatchPart) {
-	order := func(a, b string) int { return strings.Compare(live.Moment(a), live.Moment(b)) }
 	for _, p := range patches {
-		n, _ := slices.BinarySearchFunc(list, p.ID, func(m sdk.MessageWithParts, id string) int { return order(m.Info.Head().ID, id) })
-		if n > 0 {
-			m := &list[n-1]
+		if n := live.CauseOf(list, p); n >= 0 {
+			m := &list[n]
 			m.Parts = append(m.Parts, p)
-			slices.SortStableFunc(m.Parts, func(a, b sdk.Part) int { return order(a.Head().ID, b.Head().ID) })
+			slices.SortStableFunc(m.Parts, func(a, b sdk.Part) int { return strings.Compare(live.Moment(a.Head().ID), live.Moment(b.Head().ID)) })
 		}
 	}
 }

@@ -70,9 +70,8 @@ func PartsOf[P sdk.Part](messages ...sdk.MessageWithParts) iter.Seq[P] {
 // MaxSubagents bounds the sessions of subagents below one session.
 const MaxSubagents = 10_000
 
-// SubagentPatches returns the patches of a session's subagents since a message. It compares identifiers, because the clock may
-// have been changed meanwhile.
-func SubagentPatches(ctx context.Context, s Store, session, since string) ([]*sdk.PatchPart, error) {
+// SubagentPatches returns the patches of a session's subagents.
+func SubagentPatches(ctx context.Context, s Store, session string) ([]*sdk.PatchPart, error) {
 	children, err := s.Sessions(ctx, Query{ParentID: session, Archived: true, Limit: MaxSubagents})
 	if err != nil {
 		return nil, err
@@ -83,8 +82,7 @@ func SubagentPatches(ctx context.Context, s Store, session, since string) ([]*sd
 		if err != nil {
 			return nil, err
 		}
-		list = slices.DeleteFunc(list, func(m sdk.MessageWithParts) bool { return m.Info.Head().ID < since })
-		deeper, err := SubagentPatches(ctx, s, child.ID, since)
+		deeper, err := SubagentPatches(ctx, s, child.ID)
 		if err != nil {
 			return nil, err
 		}

@@ -21,24 +21,28 @@ type netChange struct {
 	loose         []snapshot.Change // changes while a command ran, which another session may have made
 }
 
-// netChanges returns the combined changes that messages of a session made to files, including the changes of subagents since the first of the
-// messages. Unchanged files are left out. own receives the session and those subagents.
+// netChanges returns the combined changes that messages of a session made to files, including the changes of their subagents. Unchanged files
+// are left out. own receives the session and its subagents.
 func (f *Files) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts, own map[string]bool) (map[snapshot.Path]*netChange, error) {
 	if len(list) == 0 {
 		return nil, nil
 	}
 	own[session] = true
 	patches := slices.Collect(store.PartsOf[*sdk.PatchPart](list...))
-	more, err := store.SubagentPatches(ctx, f.Sessions, session, list[0].Info.Head().ID)
+	more, err := store.SubagentPatches(ctx, f.Sessions, session)
 	if err != nil {
 		return nil, err
 	}
-	patches = append(patches, more...)
+	for _, p := range more {
+		own[p.SessionID] = true
+		if live.CauseOf(list, p) >= 0 {
+			patches = append(patches, p)
+		}
+	}
 	// Identifiers of parts sort by time.
 	slices.SortFunc(patches, func(a, b *sdk.PatchPart) int { return strings.Compare(a.ID, b.ID) })
 	out := map[snapshot.Path]*netChange{}
 	for _, p := range patches {
-		own[p.SessionID] = true
 		changes, err := changesOf(p)
 		if err == nil {
 			err = f.isHere(p, changes)
