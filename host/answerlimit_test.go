@@ -240,3 +240,15 @@ func TestContentFilter(t *testing.T) {
 		t.Errorf("message = %+v, want the error of the content filter", info)
 	}
 }
+
+// Without retries, an empty answer is final, and not an error.
+func TestEmptyAnswerWithoutRetries(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, call("echo", `{}`), answer{})
+	b := base(m)
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, func(o *host.Options) { o.Config.Retry.Max = new(0) }, b)
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "go"}); err != nil {
+		t.Error(err)
+	}
+}

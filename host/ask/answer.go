@@ -30,7 +30,7 @@ type Answer struct {
 	current  *block // the text or reasoning block that is open
 	Calls    []*toolCall
 	finished bool
-	blank    bool // the first answer to a request of a turn or a subagent, without content so far
+	blank    bool // without content so far: then it is requested once more
 	Reason   string
 	tokens   sdk.Tokens
 	failure  error

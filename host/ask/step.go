@@ -23,10 +23,11 @@ type Step struct {
 // Ask streams the answer into the message, with retries. The parts of failed attempts are stored too, but ignored for the model.
 func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelRequest, error)) (*Answer, error) {
 	var a *Answer
+	again := s.Purpose != sdk.PurposeCompaction && model.Retries(s.Generation.Config.Retry) > 0
 	err := s.Setup.ask(ctx, exchange{
 		build: build,
 		sink: func() sink {
-			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}, blank: a == nil && s.Purpose != sdk.PurposeCompaction}
+			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}, blank: a == nil && again}
 			return a
 		},
 		waits: func(try int, wait time.Duration, err error) func() {
