@@ -203,11 +203,12 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 // space reports the size of what is in the data directory, the largest first, and of the cache.
 func (c *checkup) space(ctx context.Context, p sdk.Project) {
 	sizes, separator := map[string]int64{}, string(filepath.Separator)
-	for _, root := range []string{p.DataDir, p.CacheDir} {
+	for _, root := range slices.Compact([]string{p.DataDir, p.CacheDir}) {
 		if strings.HasPrefix(root, p.DataDir+separator) {
 			continue // the cache is in the data directory
 		}
-		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // files that are not readable, or gone, do not count
+		// The separator follows a directory that is a link. Files that are not readable, or gone, do not count.
+		_ = filepath.WalkDir(root+separator, func(path string, d fs.DirEntry, err error) error {
 			if info, missing := os.Lstat(path); err == nil && missing == nil && !d.IsDir() {
 				name := "cache"
 				if below, ok := strings.CutPrefix(path, p.DataDir+separator); ok {
