@@ -73,13 +73,13 @@ func (m *model) chooseModel(args string) {
 	})
 }
 
-// listModels fills a picker with the models.
 // useModel sets the model of the next prompts, until the user exits.
 func (m *model) useModel(name string) {
 	m.modelName, m.effort = name, ""
 	m.say("until you exit; to keep it: tenon config set model " + name)
 }
 
+// listModels fills a picker with the models.
 func (m *model) listModels(p *dialog.Picker) {
 	current, _ := m.modelOf()
 	p.Fill(cli.Mapped(m.inventory.models, func(info *host.ModelInfo) dialog.Row {

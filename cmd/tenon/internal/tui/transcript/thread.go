@@ -300,7 +300,7 @@ func (t *Thread) Calls() string {
 		}
 	}
 	var list []string
-	for _, tool := range slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return cmp.Compare(sizes[b], sizes[a]) }) {
+	for _, tool := range slices.SortedFunc(maps.Keys(sizes), func(a, b string) int { return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b)) }) {
 		list = append(list, terminal.OneLine(tool)+" ~"+view.Count(sizes[tool]))
 	}
 	return strings.Join(list[:min(len(list), 5)], ", ")
