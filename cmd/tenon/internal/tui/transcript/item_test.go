@@ -53,8 +53,17 @@ func TestCallsInContext(t *testing.T) {
 	if got, want := thread.Calls(), "read ~3.0k, bash ~2.0k"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	thread.Message(&sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: "msg_4"}, Summary: true, Time: sdk.MessageTime{Completed: 1}})
-	add("msg_5", "prt_6", "grep", 400, 0)
+	summarize := func(question, tail, summary string) {
+		thread.Message(&sdk.UserMessage{MessageHead: sdk.MessageHead{ID: question}})
+		thread.Part(&sdk.CompactionPart{PartHead: sdk.PartHead{ID: "prt_" + question, MessageID: question}, TailStartID: tail})
+		thread.Message(&sdk.AssistantMessage{MessageHead: sdk.MessageHead{ID: summary}, Summary: true, Time: sdk.MessageTime{Completed: 1}})
+	}
+	summarize("msg_4", "msg_3", "msg_5")
+	if got, want := thread.Calls(), "read ~1.0k"; got != want {
+		t.Errorf("after a summary with a verbatim tail: %q, want %q", got, want)
+	}
+	summarize("msg_6", "", "msg_7")
+	add("msg_8", "prt_6", "grep", 400, 0)
 	if got, want := thread.Calls(), "grep ~100"; got != want {
 		t.Errorf("after a summary: %q, want %q", got, want)
 	}

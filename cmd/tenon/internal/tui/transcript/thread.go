@@ -37,7 +37,8 @@ type Thread struct {
 	answer string            // ID of the model's message after the latest prompt
 	reads  int               // number of reads of the stored session
 
-	summary string // ID of the latest summary, which replaces what is before it
+	tail  string // the first message that the latest question for a summary keeps verbatim; empty: none
+	since string // the first message in the context; empty: all
 
 	answers map[string]*sdk.AssistantMessage // the model's messages since the last call of Spent
 
@@ -86,12 +87,15 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	if t.Info.Time.Updated <= h.Session.Time.Updated {
 		t.Info = *h.Session
 	}
-	t.Subagents, t.summary = h.Subagents, stored.summary
+	t.Subagents = h.Subagents
 	if slices.Equal(t.Todos, before.Todos) {
 		t.Todos = h.Todos
 	}
 	if t.Last == before.Last && t.Shrunk == before.Shrunk {
 		t.Last, t.Shrunk = stored.Last, stored.Shrunk
+	}
+	if t.tail == before.tail && t.since == before.since {
+		t.tail, t.since = stored.tail, stored.since
 	}
 	if t.answer == before.answer {
 		t.answer = stored.answer
@@ -185,7 +189,7 @@ func (t *Thread) Message(info sdk.Message) {
 	t.answer, t.answers[a.ID] = a.ID, a
 	switch {
 	case a.Summary && a.Time.Completed > 0 && a.Error == nil:
-		t.Shrunk, t.summary = true, a.ID
+		t.Shrunk, t.since = true, cmp.Or(t.tail, a.ID)
 	case !a.Summary && a.Tokens.Sum() > 0:
 		t.Last, t.Shrunk = a, false
 	}
@@ -217,6 +221,9 @@ func (t *Thread) Part(p sdk.Part) {
 	case *sdk.RetryPart:
 		entry(t, h.ID, h.MessageID, notice(Warn, "attempt failed: "+view.Clip(terminal.OneLine(p.Error.Error()), 400)))
 	case *sdk.FilePart, *sdk.CompactionPart, *sdk.SubtaskPart:
+		if c, ok := p.(*sdk.CompactionPart); ok {
+			t.tail = c.TailStartID
+		}
 		if typed {
 			t.promptPart(p)
 		}
@@ -295,7 +302,7 @@ func (t *Thread) calls() []*call {
 func (t *Thread) Calls() string {
 	sizes := map[string]int64{}
 	for _, c := range t.calls() {
-		if s := &c.part.State; c.part.MessageID > t.summary && s.Time.Compacted == 0 {
+		if s := &c.part.State; c.part.MessageID >= t.since && s.Time.Compacted == 0 {
 			sizes[c.part.Tool] += int64(len(s.Input)+len(s.Output)+len(s.Error)) / convert.BytesPerToken
 		}
 	}
