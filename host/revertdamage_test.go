@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // A revert with damaged rows would silently leave files unchanged, so it is refused. Damage before the reverted messages does not matter.
@@ -60,4 +61,35 @@ func TestRevertRelativeName(t *testing.T) {
 	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, "a.txt")
 	k.revert(host.RevertOptions{SessionID: id})
 	k.is("after revert", map[string]string{"a.txt": "one"})
+}
+
+// A fork undoes the changes of a subagent also if another row of that is damaged. The damage is reported.
+func TestForkWithDamagedSubagent(t *testing.T) {
+	t.Parallel()
+	w, data := newWorktree(t), t.TempDir()
+	k := startWork(t, w, data, nil)
+	id := k.session()
+	k.bash.act = func() { k.write("a.txt", "new") }
+	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
+	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("helper answered"))
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
+		t.Fatal(err)
+	}
+	k.close()
+	path := filepath.Join(data, "tenon.db")
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := []byte(`"text":"helper answered"`)
+	if err := os.WriteFile(path, bytes.ReplaceAll(content, text, append(text[:len(text)-1:len(text)-1], 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k = startWork(t, w, data, nil)
+	fork, err := k.Fork(t.Context(), id, "")
+	if !errors.Is(err, store.ErrCorrupt) || fork == nil {
+		t.Fatalf("Fork() = %v, %v, want a fork and the damage", fork, err)
+	}
+	k.revert(host.RevertOptions{SessionID: fork.ID})
+	k.is("after the revert", map[string]string{})
 }

@@ -70,23 +70,24 @@ func PartsOf[P sdk.Part](messages ...sdk.MessageWithParts) iter.Seq[P] {
 // MaxSubagents bounds the sessions of subagents below one session.
 const MaxSubagents = 10_000
 
-// SubagentPatches returns the patches of a session's subagents.
+// SubagentPatches returns the patches of a session's subagents. Damaged rows are left out, with a *DamageError in addition.
 func SubagentPatches(ctx context.Context, s Store, session string) ([]*sdk.PatchPart, error) {
+	var damage Damages
 	children, err := s.Sessions(ctx, Query{ParentID: session, Archived: true, Limit: MaxSubagents})
-	if err != nil {
+	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
 	var out []*sdk.PatchPart
 	for _, child := range children {
 		list, err := s.Messages(ctx, child.ID, Page{})
-		if err != nil {
+		if err = damage.Take(err); err != nil {
 			return nil, err
 		}
 		deeper, err := SubagentPatches(ctx, s, child.ID)
-		if err != nil {
+		if err = damage.Take(err); err != nil {
 			return nil, err
 		}
 		out = append(slices.AppendSeq(out, PartsOf[*sdk.PatchPart](list...)), deeper...)
 	}
-	return out, nil
+	return out, damage.Err()
 }
