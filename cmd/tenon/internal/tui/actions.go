@@ -386,6 +386,7 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 
 // switchTo continues another session with its agent and model, or begins a new one with those that the user chose.
 func (m *model) switchTo(session string) {
+	before, _ := m.modelOf()
 	m.root, m.shown, m.left = session, session, false
 	if session != "" {
 		m.agent, m.modelName, m.effort = "", "", ""
@@ -394,6 +395,9 @@ func (m *model) switchTo(session string) {
 	switch t := m.threads[session]; {
 	case session == "":
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
+		if now, _ := m.modelOf(); now != before {
+			m.effort = "" // other models may not have it
+		}
 		m.loadFallback()
 	case t == nil || !t.Busy():
 		m.load(session)

@@ -129,4 +129,10 @@ func TestNewSessionKeepsTheModel(t *testing.T) {
 	if m.modelName != "" || m.agent != "" || m.effort != "" {
 		t.Errorf("another session: model %q, agent %q, effort %q", m.modelName, m.agent, m.effort)
 	}
+	m.main().Info.Model = &sdk.SessionModel{ProviderID: "b", ID: "thinker"}
+	m.effort, m.fallback = "high", "b/small"
+	m.switchTo("")
+	if name, effort := m.modelOf(); name != "b/small" || effort != "" {
+		t.Errorf("new session after one with another model: model %q, effort %q", name, effort)
+	}
 }
