@@ -79,7 +79,7 @@ func TestAskerShows(t *testing.T) {
 		},
 		"a file outside": {
 			sdk.PermissionRequest{Permission: "external_directory", Patterns: []string{"/etc/*"}, Metadata: sdk.Object{"tool": "read", "filepath": "/etc/passwd"}},
-			"? Allow read to use /etc/passwd, which is outside the project?\n" + once,
+			"? Allow read to use /etc/passwd, outside the project?\n" + once,
 		},
 		"a server": {
 			sdk.PermissionRequest{Permission: "s_echo", Patterns: []string{"*"}, Metadata: sdk.Object{"tool": "s_echo", "server": "s"}, Args: []byte(`{"text": "hi\u202e"}`)},

@@ -74,7 +74,7 @@ var questions = map[string]string{
 	sdk.PermissionUnconfined:        "Allow {tool} to run this command outside the sandbox?",
 	"edit":                          "Allow {tool} to change {target}?",
 	"read":                          "Allow {tool} to read {target}?",
-	sdk.PermissionExternalDirectory: "Allow {tool} to use {path}, which is outside the project?",
+	sdk.PermissionExternalDirectory: "Allow {tool} to use {path}, outside the project?",
 	"webfetch":                      "Allow {tool} to request {target}?",
 	"task":                          "Allow the subagent {target} to run?",
 	"skill":                         "Allow the skill {target} to be loaded?",
