@@ -140,14 +140,14 @@ func (c *Conn) watch(ctx context.Context, before int64, err error) {
 	}
 }
 
-// do runs f, which sends the requests of a call, and returns the raw result. The time of a call is limited: to the dialer's Silence without
-// progress, to MaxCallTime in total.
+// do runs f, which sends the requests of a call, and returns the raw result. The time of a call is limited: without progress
+// to its limit, by default that of other requests; in total to MaxCallTime.
 func (c *Conn) do(ctx context.Context, on *Call, f func(ctx context.Context, meta map[string]any) (json.RawMessage, error)) (json.RawMessage, error) {
 	if !c.calls.Begin() {
 		return nil, &carrierError{fmt.Errorf("%w: %w", errUnsent, c.Cause())}
 	}
 	defer c.calls.End()
-	on.limit, on.token = cmp.Or(c.dialer.Silence, c.dialer.Timeout), fmt.Sprintf("call-%d", c.next.Add(1))
+	on.limit, on.token = cmp.Or(on.limit, c.dialer.Timeout), fmt.Sprintf("call-%d", c.next.Add(1))
 	ctx, stop := context.WithTimeoutCause(context.WithValue(ctx, callKey{}, on), max(MaxCallTime, on.limit), ErrLate)
 	defer stop()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -179,6 +179,7 @@ func (c *Conn) CallTool(ctx context.Context, on *Call, name string, asTask bool,
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
+	on.limit = c.dialer.Silence
 	if asTask {
 		return c.callTask(ctx, on, name, args)
 	}

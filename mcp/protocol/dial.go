@@ -22,9 +22,9 @@ type Dialer struct {
 	Command *Command
 	// Remote is the address of a remote server.
 	Remote *Remote
-	// Timeout limits each way to connect.
+	// Timeout limits each way to connect, and requests other than calls of tools.
 	Timeout time.Duration
-	// Silence limits the time of each call without progress. Zero means Timeout.
+	// Silence limits the time of each call of a tool without progress. Zero means Timeout.
 	Silence time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation

@@ -106,6 +106,10 @@ func TestSilence(t *testing.T) {
 	if _, err := c.CallTool(t.Context(), &Call{}, "slow", false, nil); err == nil || !strings.Contains(err.Error(), "in 50ms") {
 		t.Errorf("CallTool() = %v, want an error about 50ms", err)
 	}
+	c.dialer.Timeout, c.dialer.Silence = 40*time.Millisecond, time.Hour // a prompt is not a call of a tool
+	if _, err := c.Ask(t.Context(), &Call{}, "prompts/get", map[string]any{}); err == nil || !strings.Contains(err.Error(), "in 40ms") {
+		t.Errorf("Ask() = %v, want an error about 40ms", err)
+	}
 }
 
 // A message of many values ends the connection: decoded, they take a multiple of their text.
