@@ -68,13 +68,16 @@ func Environ(base []string, extra map[string]string) []string {
 }
 
 // NetworkEnviron is Environ for helper processes that connect to servers. They also receive the proxies, except those with a password, and
-// the files of certificates.
+// the files of certificates. Some programs prefer a name in lower case, so a name in extra replaces both.
 func NetworkEnviron(base []string, extra map[string]string) []string {
 	all := map[string]string{}
 	for _, name := range strings.Fields(network) {
 		if value, ok := Lookup(base, name); ok && !(strings.HasSuffix(strings.ToUpper(name), "_PROXY") && strings.Contains(value, "@")) {
 			all[name] = value
 		}
+	}
+	for name := range extra {
+		maps.DeleteFunc(all, func(other, _ string) bool { return strings.EqualFold(name, other) })
 	}
 	maps.Copy(all, extra)
 	return Environ(base, all)

@@ -42,7 +42,7 @@ func TestEnviron(t *testing.T) {
 // Programs behind a company's proxy reach servers, but a password in the proxy's address stays here.
 func TestNetworkEnviron(t *testing.T) {
 	t.Parallel()
-	base := []string{"HTTPS_PROXY=http://p:3128", "http_proxy=http://u:secret@p:3128", "NO_PROXY=a@b", "NODE_EXTRA_CA_CERTS=/ca@home.pem", "OPENAI_API_KEY=k"}
+	base := []string{"HTTPS_PROXY=http://p:3128", "https_proxy=http://p:3128", "http_proxy=http://u:secret@p:3128", "NO_PROXY=a@b", "NODE_EXTRA_CA_CERTS=/ca@home.pem", "OPENAI_API_KEY=k"}
 	got := strings.Join(child.NetworkEnviron(base, map[string]string{"HTTPS_PROXY": "http://own", "SSL_CERT_DIR": "/d"}), " ")
 	if want := "HTTPS_PROXY=http://own NODE_EXTRA_CA_CERTS=/ca@home.pem SSL_CERT_DIR=/d"; got != want {
 		t.Errorf("NetworkEnviron() = %s, want %s", got, want)
