@@ -232,11 +232,15 @@ func tuples(s map[string]any) bool {
 	if s["items"] == nil || s["items"] == false {
 		list, found = s["prefixItems"].([]any)
 	}
-	if !found || len(list) == 0 {
+	if !found {
 		return false
 	}
-	delete(s, "additionalItems")
-	s["prefixItems"], s["items"] = list, map[string]any{"anyOf": list}
+	for _, keyword := range []string{"additionalItems", "prefixItems", "items"} {
+		delete(s, keyword)
+	}
+	if len(list) > 0 {
+		s["prefixItems"], s["items"] = list, map[string]any{"anyOf": list}
+	}
 	return true
 }
 

@@ -59,6 +59,7 @@ func TestCurrent(t *testing.T) {
 		`{"properties":{"a":{"type":"string","required":true,"title":null,"default":null}},"required":null}`:                             `{"properties":{"a":{"default":null,"type":"string"}}}`,
 		`{"items":[{"type":"string"},{"type":"number"}],"additionalItems":false}`:                                                        `{"items":{"anyOf":[{"type":"string"},{"type":"number"}]},"prefixItems":[{"type":"string"},{"type":"number"}]}`,
 		`{"prefixItems":[{"type":"number"},{"type":"number"}],"items":false}`:                                                            `{"items":{"anyOf":[{"type":"number"},{"type":"number"}]},"prefixItems":[{"type":"number"},{"type":"number"}]}`,
+		`{"properties":{"p":{"type":"array","items":[],"maxItems":0}}}`:                                                                  `{"properties":{"p":{"maxItems":0,"type":"array"}}}`,
 		// unchanged, with their spaces
 		`{"prefixItems": [{}], "items": {"type": "string"}, "exclusiveMinimum": 0, "required": ["a"]}`: "",
 		`{"properties": {"items": {"enum": [null]}, "required": {"const": null}}}`:                     "", `[`: "", `true`: "",
