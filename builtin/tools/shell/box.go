@@ -247,13 +247,17 @@ func (b *box) environ(env []string, tmp string) []string {
 	defer b.mu.Unlock()
 	env = child.Temporary(env, tmp, b.write)
 	set := func(variable, value string) {
-		if _, own := child.Lookup(env, variable); !own {
+		own := func(entry string) bool {
+			return strings.HasPrefix(strings.ToUpper(entry), strings.ToUpper(variable)+"=")
+		} // npm ignores the case
+		if !slices.ContainsFunc(env, own) {
 			env = append(env, variable+"="+value)
 		}
 	}
 	for file, variable := range map[string]string{".npmrc": "npm_config_userconfig", ".bundle/config": "BUNDLE_USER_CONFIG"} {
-		if slices.Contains(b.secret, filepath.Join(b.project.Home, file)) { // bundler fails if it cannot read its file, pnpm warns each time
-			set(variable, os.DevNull)
+		path := filepath.Join(b.project.Home, file)
+		if _, err := os.Lstat(path); err == nil && slices.Contains(b.secret, path) { // bundler fails if it cannot read its file, pnpm warns each time
+			set(variable, filepath.Join(tmp, filepath.Base(file))) // not /dev/null: npm config set would change its mode, as root for all programs
 		}
 	}
 	// pnpm does not find the store of a project if it cannot create files next to it. In other projects, npm would warn about the variable.

@@ -45,7 +45,7 @@ func newHome(t testing.TB) (home, project string) {
 	for path, text := range map[string]string{
 		".ssh/id": "key", ".config/gh/hosts.yml": "token", ".netrc": "token", "dotfiles/.aws/credentials": "token", "notes": "notes", "work/project/a": "a",
 		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".config/tenon/skill/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
-		".config/tenon/store/p/scripts/run.sh": "echo script", ".local/share/pnpm/store/v10/a": "package", "work/project/pnpm-lock.yaml": "",
+		".config/tenon/store/p/scripts/run.sh": "echo script", ".npmrc": "", ".local/share/pnpm/store/v10/a": "package", "work/project/pnpm-lock.yaml": "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestConfined(t *testing.T) {
 		"its own TMPDIR":           {`case $TMPDIR in /*/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
 		"npm's packages":           {`[[ $(readlink "$npm_config_cache/_cacache") == /*/_cacache && $npm_config_update_notifier == false ]]`, true},
 		"the store of pnpm":        {`[[ $npm_config_store_dir == ~/.local/share/pnpm/store ]] && ln "$npm_config_store_dir/v10/a" linked && rm linked`, true},
-		"hidden settings":          {`cat "$BUNDLE_USER_CONFIG" "$npm_config_userconfig"`, true},
+		"hidden settings":          {`echo a > "$npm_config_userconfig" && [[ $(cat $TMPDIR/.npmrc) == a && -z $BUNDLE_USER_CONFIG ]]`, true},
 		"read elsewhere":           {"cat ~/notes ~/other/file /etc/hostname", true},
 		"write elsewhere":          {"echo x >> ~/notes", false},
 		"write in /tmp":            {"echo x > /tmp/tenon-test-$$", false},
