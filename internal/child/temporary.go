@@ -32,10 +32,11 @@ func (e *temporaryError) Unwrap() error { return e.err }
 func (e *temporaryError) Blameless() {}
 
 // private are the directories that a confined process has below its temporary one, because the user's contain programs that are run by name
-// (npm, uv) or files that the sandbox hides (Composer, Gradle). Gradle so does not find daemons that run unconfined, either.
+// (npm, uv, Deno) or files that the sandbox hides (Composer, Gradle). Gradle so does not find daemons that run unconfined, either.
 var private = []privateDirectory{
 	{"npm_config_cache", "npm", []string{"/_cacache"}}, // npm checks the digests of packages
 	{"UV_CACHE_DIR", "uv", nil},
+	{"DENO_DIR", "deno", nil},
 	{"COMPOSER_HOME", "composer", nil},
 	{"GRADLE_USER_HOME", "gradle", []string{"gradle/caches", "gradle/wrapper"}},
 }

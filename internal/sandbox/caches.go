@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -15,17 +16,15 @@ type cache struct {
 	parts                    []string // subdirectories; none: the directory
 }
 
-// builds are the caches that builds write. The directories hold neither settings nor programs that are run by name.
+// builds are the caches that builds write. The directories hold no programs that are run by name.
 var builds = []cache{
 	{"go", "GOCACHE", "$cache/go-build", nil},
 	{"go", "GOMODCACHE", "$gopath/pkg/mod", nil},
 	{"go", "", "$gopath/pkg/sumdb", nil},
 	{"npm", "npm_config_cache", "~/.npm", []string{"_cacache", "_logs"}},
 	{"pnpm", "PNPM_HOME", "$data/pnpm", []string{"store"}}, // without it, pnpm puts one into the project, for which it wants to install all packages again
-	{"pnpm", "", "$cache/pnpm", nil},
 	{"yarn", "YARN_CACHE_FOLDER", "$cache/yarn", nil},
 	{"yarn", "YARN_GLOBAL_FOLDER", "~/.yarn/berry", nil},
-	{"deno", "DENO_DIR", "$cache/deno", nil},
 	{"cargo", "CARGO_HOME", "~/.cargo", []string{"registry", "git"}},
 	{"pip", "PIP_CACHE_DIR", "$cache/pip", nil},
 	{"mvn", "", "~/.m2/repository", nil},
@@ -48,6 +47,9 @@ func (f *finder) caches() {
 	for _, c := range builds {
 		dir := cmp.Or(value(c.variable), usual.Replace(c.usual))
 		installed := child.LookPath(c.program, f.Environ) != ""
+		if c.program == "pnpm" && slices.ContainsFunc([]string{dir + "/global", dir + "/.tools", usual.Replace("$cache/pnpm/dlx")}, exists) {
+			continue // files of programs that are run by name are hard links to those in the store
+		}
 		for _, part := range append(c.parts, "")[:max(len(c.parts), 1)] {
 			part = filepath.Join(dir, part)
 			if _, err := os.Stat(part); !filepath.IsAbs(dir) || err != nil && !installed || f.refuse(part) != nil || f.Create && os.MkdirAll(part, 0o700) != nil {
@@ -62,6 +64,11 @@ func (f *finder) caches() {
 			f.add(Write, "cache of cargo", path)
 		}
 	}
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // goSettings returns the variables set by "go env -w".

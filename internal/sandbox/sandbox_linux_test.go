@@ -133,7 +133,8 @@ func TestCaches(t *testing.T) {
 		"defaults":            {nil, "", []string{".cache/go-build", "go/pkg/mod", "go/pkg/sumdb", ".npm/_cacache", ".npm/_logs"}, []string{"go", "go/pkg", ".npm", ".cache", ".cargo/registry"}},
 		"variables":           {[]string{"GOCACHE=$H/a", "GOMODCACHE=$H/b", "npm_config_cache=$H/c"}, "", []string{"a", "b", "c/_cacache"}, []string{".cache/go-build", "c"}},
 		"go env -w":           {nil, "GOMODCACHE=$H/m\nGOPATH=$H/p\n", []string{"m", "p/pkg/sumdb"}, []string{"go/pkg/mod"}},
-		"pnpm on PATH":        {[]string{"PNPM_HOME=$H/pnpm", "PATH=$H/pnpm"}, "", []string{"pnpm/store", ".cache/pnpm"}, []string{"pnpm", ".local/share/pnpm/store", ".m2/repository"}},
+		"pnpm on PATH":        {[]string{"PNPM_HOME=$H/pnpm", "PATH=$H/pnpm"}, "", []string{"pnpm/store"}, []string{"pnpm", ".cache/pnpm", ".local/share/pnpm/store", ".m2/repository"}},
+		"programs of pnpm":    {[]string{"PNPM_HOME=$H/programs"}, "", nil, []string{"programs/store"}},
 		"without its program": {nil, "", []string{".ccache"}, nil},
 		"a directory on PATH": {[]string{"GOMODCACHE=$H/tools", "PATH=$H/tools/bin"}, "", []string{".cache/go-build"}, []string{"tools"}},
 		"tenon's files":       {[]string{"GOCACHE=$H/data/x", "GOMODCACHE=$H"}, "", nil, []string{"data/x", ""}},
@@ -157,7 +158,7 @@ func TestCaches(t *testing.T) {
 				}
 				environ = append(environ, entry)
 			}
-			if err := os.Mkdir(home+"/.ccache", 0o700); err != nil {
+			if err := errors.Join(os.Mkdir(home+"/.ccache", 0o700), os.MkdirAll(home+"/programs/global", 0o700)); err != nil {
 				t.Fatal(err)
 			}
 			list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data"}, Environ: append(environ, "CCACHE_DIR="+home+"/.ccache"), Create: true})
