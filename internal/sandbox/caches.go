@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // cache is what a program that builds keeps in a directory: that of a variable, or the usual one.
@@ -52,7 +53,7 @@ func (f *finder) caches() {
 		}
 		for _, part := range append(c.parts, "")[:max(len(c.parts), 1)] {
 			part = filepath.Join(dir, part)
-			if _, err := os.Stat(part); !filepath.IsAbs(dir) || err != nil && !installed || f.refuse(part) != nil || f.Create && os.MkdirAll(part, 0o700) != nil {
+			if _, err := os.Stat(part); !filepath.IsAbs(dir) || err != nil && !installed || f.refuse(part) != nil || f.led(part) || f.Create && os.MkdirAll(part, 0o700) != nil {
 				continue
 			}
 			f.add(Write, "cache of "+c.program, part)
@@ -60,10 +61,27 @@ func (f *finder) caches() {
 	}
 	for _, lock := range []string{".package-cache", ".package-cache-mutate"} { // cargo takes them before it reads its registry
 		path := filepath.Join(cmp.Or(value("CARGO_HOME"), filepath.Join(home, ".cargo")), lock)
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && !f.led(path) {
 			f.add(Write, "cache of cargo", path)
 		}
 	}
+}
+
+// led reports whether commands could put a link in place of the path, or of a directory above it: it is in a directory that the configuration
+// makes writable, or in the project unless that contains the home directory. A rule, which it does not need, would be for the link's target.
+func (f *finder) led(path string) bool {
+	for _, writable := range append([]string{f.Project.Worktree}, f.Config.Write...) {
+		writable = projectfs.Real(projectfs.FromHome(f.Project.Home, writable))
+		if projectfs.Inside(writable, projectfs.Real(f.Project.Home)) {
+			continue // not writable
+		}
+		for dir := path; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+			if projectfs.Inside(writable, dir) || projectfs.Inside(writable, projectfs.Real(dir)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func exists(path string) bool {

@@ -181,6 +181,29 @@ func TestCaches(t *testing.T) {
 	}
 }
 
+// Commands cannot make another directory writable with a link in place of a cache in a directory that they write.
+func TestCacheInWritableDirectory(t *testing.T) {
+	t.Parallel()
+	home := newHome(t, "project/a", "more/a", "other/caches/a", "other/.package-cache")
+	for _, link := range []string{"project/link", "more/link"} {
+		if err := os.Symlink(home+"/other", filepath.Join(home, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := sandbox.Find(sandbox.Options{
+		Project: sdk.Project{Home: home, Worktree: home + "/project"}, Config: sdk.SandboxConfig{Write: []string{"~/more"}},
+		Environ: []string{"GOCACHE=" + home + "/project/link", "GRADLE_USER_HOME=" + home + "/project/link", "GOMODCACHE=" + home + "/more/link", "CARGO_HOME=" + home + "/project/link", "PIP_CACHE_DIR=" + home + "/other"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"project/link": false, "project/link/caches": false, "project/link/.package-cache": false, "more/link": false, "other": true} {
+		if got := has(list, sandbox.Write, filepath.Join(home, path)); got != want {
+			t.Errorf("%s is writable: %v", path, got)
+		}
+	}
+}
+
 // A cache whose path is relative is not created in the working directory: confined commands could not use it.
 func TestRelativeCache(t *testing.T) {
 	t.Chdir(t.TempDir())
