@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // MakeTemporary creates a directory below dir, or below the system's directory for temporary files if dir is empty.
@@ -50,13 +52,18 @@ type privateDirectory struct {
 // that the process may write.
 func Temporary(env []string, temp string, write []string) []string {
 	java, _ := Lookup(env, "JAVA_TOOL_OPTIONS")
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+	all := env
+	env = slices.DeleteFunc(slices.Clone(all), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return name == "TMPDIR" || name == "JAVA_TOOL_OPTIONS" || slices.ContainsFunc(private, func(p privateDirectory) bool { return strings.EqualFold(name, p.variable) })
 	})
 	for _, p := range private {
+		users, _ := Lookup(all, p.variable)
 		for _, end := range p.shared {
-			if at := slices.IndexFunc(write, func(dir string) bool { return strings.HasSuffix(dir, end) }); at >= 0 {
+			named := filepath.Join(users, filepath.Base(end)) // relative, and so in no directory, if the variable is not set
+			if _, err := os.Stat(named); err == nil && slices.ContainsFunc(write, func(dir string) bool { return projectfs.Inside(dir, named) }) {
+				share(temp, p.name, named)
+			} else if at := slices.IndexFunc(write, func(dir string) bool { return strings.HasSuffix(dir, end) }); at >= 0 {
 				share(temp, p.name, write[at])
 			}
 		}

@@ -3,6 +3,7 @@
 package child_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,5 +52,15 @@ func TestTemporaryEnvironment(t *testing.T) {
 	}
 	if target, err := os.Readlink(temp + "/gradle/caches"); err != nil || target != caches {
 		t.Errorf("Gradle's caches are not shared: %q, %v", target, err)
+	}
+	users := t.TempDir()
+	if err := errors.Join(os.Mkdir(temp+"/other", 0o700), os.Mkdir(users+"/caches", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	child.Temporary([]string{"GRADLE_USER_HOME=" + users}, temp+"/other", []string{caches, "/home/me/.gradle/wrapper", users})
+	for name, want := range map[string]string{"caches": users + "/caches", "wrapper": "/home/me/.gradle/wrapper"} { // a link to users/wrapper would lead nowhere
+		if target, err := os.Readlink(temp + "/other/gradle/" + name); err != nil || target != want {
+			t.Errorf("%s leads to %q, %v; want %q", name, target, err, want)
+		}
 	}
 }
