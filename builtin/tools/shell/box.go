@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -261,8 +262,16 @@ func (b *box) environ(env []string, tmp string) []string {
 		}
 	}
 	// pnpm does not find the store of a project if it cannot create files next to it. In other projects, npm would warn about the variable.
-	store := slices.IndexFunc(b.write, func(dir string) bool { return strings.HasSuffix(dir, "/pnpm/store") })
-	if _, err := os.Stat(filepath.Join(b.project.Worktree, "pnpm-lock.yaml")); err == nil && store >= 0 {
+	users, _ := child.Lookup(env, "PNPM_HOME")
+	store := slices.IndexFunc(b.write, func(dir string) bool {
+		return strings.HasSuffix(dir, "/pnpm/store") || dir == filepath.Join(users, "store")
+	})
+	named := func(file string) bool { // its store; the variable would replace it
+		text, _ := projectfs.ReadRegular(file, maxPointer) // usually, there is none
+		return bytes.Contains(text, []byte("store-dir"))
+	}
+	if _, err := os.Stat(filepath.Join(b.project.Worktree, "pnpm-lock.yaml")); err == nil && store >= 0 &&
+		!named(filepath.Join(b.project.Worktree, ".npmrc")) && !named(filepath.Join(b.project.Home, ".config/pnpm/rc")) {
 		set("npm_config_store_dir", b.write[store])
 		set("pnpm_config_store_dir", b.write[store]) // since pnpm 11
 	}

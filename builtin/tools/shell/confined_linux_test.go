@@ -57,6 +57,18 @@ func newHome(t testing.TB) (home, project string) {
 	return home, filepath.Join(home, "work/project")
 }
 
+// A project that names a store of pnpm keeps it.
+func TestNamedStore(t *testing.T) {
+	t.Parallel()
+	home, project := newHome(t)
+	if err := os.WriteFile(filepath.Join(project, ".npmrc"), []byte("store-dir=store\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out := confinedFixture(t, home, project, sdk.Config{}).run(t, map[string]any{"command": "echo [$npm_config_store_dir]"}).Output; out != "[]\n" && out != "[]" {
+		t.Errorf("the variable replaces it: %s", out)
+	}
+}
+
 func TestConfined(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
