@@ -208,11 +208,11 @@ func TestEnvironment(t *testing.T) {
 	s := fake(t, "plain", "GIVEN=yes")
 	h := newTestHost(t)
 	p := begin(t, h, s, mcp.Options{
-		Environ: []string{"PATH=/bin", "HOME=/home/x", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=2", "LANG=C"},
+		Environ: []string{"PATH=/bin", "HOME=/home/x", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=2", "LANG=C", "https_proxy=http://p:1"},
 	})
 	got := strings.Split(mustRun(t, p, "fake_env", "{}").Output, "\n")
 	slices.Sort(got)
-	want := []string{"GIVEN=yes", "GORACE=atexit_sleep_ms=0", "HOME=/home/x", "LANG=C", "PATH=/bin", "TENON_MCP_FAKE=plain"}
+	want := []string{"GIVEN=yes", "GORACE=atexit_sleep_ms=0", "HOME=/home/x", "LANG=C", "PATH=/bin", "TENON_MCP_FAKE=plain", "https_proxy=http://p:1"}
 	if !slices.Equal(got, want) {
 		t.Errorf("the server's environment is %q, want %q", got, want)
 	}
