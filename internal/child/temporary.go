@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // MakeTemporary creates a directory below dir, or below the system's directory for temporary files if dir is empty.
@@ -34,12 +32,13 @@ func (e *temporaryError) Unwrap() error { return e.err }
 func (e *temporaryError) Blameless() {}
 
 // private are the directories that a confined process has below its temporary one, because the user's contain programs that are run by name
-// (npm, uv, Deno) or files that the sandbox hides (Composer, Gradle). Gradle so does not find daemons that run unconfined, either.
+// (npm, uv, Deno) or files that the sandbox hides (Composer, Bundler, Gradle). Gradle so does not find daemons that run unconfined, either.
 var private = []privateDirectory{
 	{"npm_config_cache", "npm", []string{"/_cacache"}}, // npm checks the digests of packages
 	{"UV_CACHE_DIR", "uv", nil},
 	{"DENO_DIR", "deno", nil},
 	{"COMPOSER_HOME", "composer", nil},
+	{"BUNDLE_USER_HOME", "bundle", nil},
 	{"GRADLE_USER_HOME", "gradle", []string{"gradle/caches", "gradle/wrapper"}},
 }
 
@@ -52,18 +51,13 @@ type privateDirectory struct {
 // that the process may write.
 func Temporary(env []string, temp string, write []string) []string {
 	java, _ := Lookup(env, "JAVA_TOOL_OPTIONS")
-	all := env
-	env = slices.DeleteFunc(slices.Clone(all), func(entry string) bool {
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return name == "TMPDIR" || name == "JAVA_TOOL_OPTIONS" || slices.ContainsFunc(private, func(p privateDirectory) bool { return strings.EqualFold(name, p.variable) })
 	})
 	for _, p := range private {
-		users, _ := Lookup(all, p.variable)
 		for _, end := range p.shared {
-			named := filepath.Join(users, filepath.Base(end)) // relative, and so in no directory, if the variable is not set
-			if _, err := os.Stat(named); err == nil && slices.ContainsFunc(write, func(dir string) bool { return projectfs.Inside(dir, named) }) {
-				share(temp, p.name, named)
-			} else if at := slices.IndexFunc(write, func(dir string) bool { return strings.HasSuffix(dir, end) }); at >= 0 {
+			if at := slices.IndexFunc(write, func(dir string) bool { return strings.HasSuffix(dir, end) }); at >= 0 {
 				share(temp, p.name, write[at])
 			}
 		}

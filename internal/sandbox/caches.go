@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -23,7 +22,6 @@ var builds = []cache{
 	{"go", "GOMODCACHE", "$gopath/pkg/mod", nil},
 	{"go", "", "$gopath/pkg/sumdb", nil},
 	{"npm", "npm_config_cache", "~/.npm", []string{"_cacache", "_logs"}},
-	{"pnpm", "PNPM_HOME", "$data/pnpm", []string{"store"}}, // without it, pnpm puts one into the project, for which it wants to install all packages again
 	{"yarn", "YARN_CACHE_FOLDER", "$cache/yarn", nil},
 	{"yarn", "YARN_GLOBAL_FOLDER", "~/.yarn/berry", nil},
 	{"cargo", "CARGO_HOME", "~/.cargo", []string{"registry", "git"}},
@@ -43,14 +41,10 @@ func (f *finder) caches() {
 	value := func(name string) string {
 		return cmp.Or(f.lookup(name), f.lookup(strings.ToUpper(name)), settings[name])
 	}
-	usual := strings.NewReplacer("~", home, "$cache", cmp.Or(value("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "$data", cmp.Or(value("XDG_DATA_HOME"), filepath.Join(home, ".local", "share")),
-		"$gopath", filepath.SplitList(cmp.Or(value("GOPATH"), filepath.Join(home, "go")))[0])
+	usual := strings.NewReplacer("~", home, "$cache", cmp.Or(value("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "$gopath", filepath.SplitList(cmp.Or(value("GOPATH"), filepath.Join(home, "go")))[0])
 	for _, c := range builds {
 		dir := cmp.Or(value(c.variable), usual.Replace(c.usual))
 		installed := child.LookPath(c.program, f.Environ) != ""
-		if c.program == "pnpm" && slices.ContainsFunc([]string{dir + "/global", dir + "/.tools", usual.Replace("$cache/pnpm/dlx")}, exists) {
-			continue // files of programs that are run by name are hard links to those in the store
-		}
 		for _, part := range append(c.parts, "")[:max(len(c.parts), 1)] {
 			part = filepath.Join(dir, part)
 			if _, err := os.Stat(part); !filepath.IsAbs(dir) || err != nil && !installed || f.refuse(part) != nil || f.led(part) || f.Create && os.MkdirAll(part, 0o700) != nil {
@@ -82,11 +76,6 @@ func (f *finder) led(path string) bool {
 		}
 	}
 	return false
-}
-
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
 }
 
 // goSettings returns the variables set by "go env -w".

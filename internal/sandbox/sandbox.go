@@ -211,17 +211,17 @@ func (f *finder) configured() error {
 func (f *finder) refuse(path string) error {
 	if f.precious == nil {
 		for _, own := range f.own() {
-			f.precious = append(f.precious, precious{projectfs.Real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own), true})
+			f.precious = append(f.precious, precious{projectfs.Real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own)})
 		}
 		for _, dir := range filepath.SplitList(f.lookup("PATH")) {
 			if filepath.IsAbs(dir) {
-				f.precious = append(f.precious, precious{projectfs.Real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir), false})
+				f.precious = append(f.precious, precious{projectfs.Real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir)})
 			}
 		}
 	}
 	resolved := projectfs.Real(path)
 	for _, p := range f.precious {
-		if projectfs.Inside(resolved, p.path) || p.tree && projectfs.Inside(p.path, resolved) {
+		if projectfs.Inside(p.path, resolved) || projectfs.Inside(resolved, p.path) {
 			return fmt.Errorf("%q cannot be writable: %s", path, p.why)
 		}
 	}
@@ -231,9 +231,5 @@ func (f *finder) refuse(path string) error {
 	return nil
 }
 
-// precious is a path, without links, that commands must not write, and the reason. A tree includes everything below the path; programs are
-// found only in the directory itself.
-type precious struct {
-	path, why string
-	tree      bool
-}
+// precious is a path, without links, that commands must not write, and the reason.
+type precious struct{ path, why string }

@@ -38,12 +38,7 @@ func (f *finder) secrets() {
 		f.secretsOf(u.HomeDir, account)
 	}
 	for _, name := range secretsIn("variables") {
-		name, below, _ := strings.Cut(name, "/")
-		paths := filepath.SplitList(f.lookup(name))
-		for i := range paths {
-			paths[i] = filepath.Join(paths[i], below)
-		}
-		f.add(Hide, moved, slices.DeleteFunc(paths, func(path string) bool {
+		f.add(Hide, moved, slices.DeleteFunc(filepath.SplitList(f.lookup(name)), func(path string) bool {
 			return projectfs.Inside(path, f.Project.Home) || projectfs.Inside("/dev", path) // such as HISTFILE=/dev/null, which containers mount over files of /proc
 		})...)
 	}

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -246,36 +245,7 @@ func worktreeOf(call *sdk.ToolCall) string {
 func (b *box) environ(env []string, tmp string) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	env = child.Temporary(env, tmp, b.write)
-	set := func(variable, value string) {
-		own := func(entry string) bool {
-			return strings.HasPrefix(strings.ToUpper(entry), strings.ToUpper(variable)+"=")
-		} // npm ignores the case
-		if !slices.ContainsFunc(env, own) {
-			env = append(env, variable+"="+value)
-		}
-	}
-	for file, variable := range map[string]string{".npmrc": "npm_config_userconfig", ".bundle/config": "BUNDLE_USER_CONFIG"} {
-		path := filepath.Join(b.project.Home, file)
-		if _, err := os.Lstat(path); err == nil && slices.Contains(b.secret, path) { // bundler fails if it cannot read its file, pnpm warns each time
-			set(variable, filepath.Join(tmp, filepath.Base(file))) // not /dev/null: npm config set would change its mode, as root for all programs
-		}
-	}
-	// pnpm does not find the store of a project if it cannot create files next to it. In other projects, npm would warn about the variable.
-	users, _ := child.Lookup(env, "PNPM_HOME")
-	store := slices.IndexFunc(b.write, func(dir string) bool {
-		return strings.HasSuffix(dir, "/pnpm/store") || dir == filepath.Join(users, "store")
-	})
-	named := func(file string) bool { // its store; the variable would replace it
-		text, _ := projectfs.ReadRegular(file, maxPointer) // usually, there is none
-		return bytes.Contains(text, []byte("store-dir"))
-	}
-	if _, err := os.Stat(filepath.Join(b.project.Worktree, "pnpm-lock.yaml")); err == nil && store >= 0 &&
-		!named(filepath.Join(b.project.Worktree, ".npmrc")) && !named(filepath.Join(b.project.Home, ".config/pnpm/rc")) {
-		set("npm_config_store_dir", b.write[store])
-		set("pnpm_config_store_dir", b.write[store]) // since pnpm 11
-	}
-	return env
+	return child.Temporary(env, tmp, b.write)
 }
 
 // leave restores changes to git and returns notes for the model and the user. It is called when all processes of a confined command have ended,
