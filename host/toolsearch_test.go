@@ -101,6 +101,18 @@ func TestIndentedSchemas(t *testing.T) {
 	want(t, "schema", `{"type":"object","properties":{}}`, string(shown[0].Parameters))
 }
 
+// Strict model servers refuse every request with a tool in an older draft of JSON schema.
+func TestOlderSchemas(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("done"))
+	older := &plugin{name: "older", carrier: sdk.CarrierMCP}
+	one := echo("old")
+	one.schema = `{"type":"object","properties":{"n":{"minimum":0,"exclusiveMinimum":true}},"required":null}`
+	older.tools = []sdk.Tool{one}
+	startIn(t, t.TempDir(), nil, base(m), older).prompt("go")
+	want(t, "schema", `{"properties":{"n":{"exclusiveMinimum":0}},"type":"object"}`, string(m.last(sdk.PurposeTurn).Tools[0].Parameters))
+}
+
 // TestToolSearch finds a hidden tool and calls it, in whole turns, over a restart and a compaction.
 func TestToolSearch(t *testing.T) {
 	t.Parallel()

@@ -24,8 +24,8 @@ type Schemas struct {
 	objects sync.Map // JSON objects, by their text
 }
 
-// object returns a JSON object without white space, or nil for other texts. A stored schema may be indented: it must not take more of the budget
-// than the same schema of a running server, or tools would be hidden until the server starts.
+// object returns a schema without white space, in the terms of the current draft, or nil for a text that is not a JSON object. A stored schema may
+// be indented: it must not take more of the budget than the same schema of a running server, or tools would be hidden until the server starts.
 func (s *Schemas) object(text json.RawMessage) json.RawMessage {
 	if known, ok := s.objects.Load(string(text)); ok {
 		return known.(json.RawMessage)
@@ -34,7 +34,7 @@ func (s *Schemas) object(text json.RawMessage) json.RawMessage {
 	if json.Unmarshal(text, &fields) != nil || fields == nil {
 		return nil
 	}
-	compact := json.RawMessage(jsontext.Compact(text))
+	compact := json.RawMessage(jsontext.Compact(toolschema.Current(text)))
 	s.objects.Store(string(text), compact)
 	return compact
 }

@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
-	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -153,13 +152,12 @@ var alternatives = []string{"anyOf", "oneOf", "allOf", "enum", "not"}
 
 // Parameters returns the schema of a tool's arguments as an object with properties and without alternatives: OpenAI's servers, also behind
 // gateways, Anthropic's, Google's, and Bedrock's for Claude take no other. The properties of the alternatives become optional; the host checks
-// the arguments against the schema itself. Keywords of older drafts are replaced. claude is set for Claude, which takes fewer names of properties.
+// the arguments against the schema itself. claude is set for Claude, which takes fewer names of properties.
 func Parameters(t *sdk.ToolDefinition, claude bool) json.RawMessage {
-	schema := object(toolschema.Current(t.Parameters))
 	if claude {
-		return describeOthers(schema)
+		return describeOthers(object(t.Parameters))
 	}
-	return schema
+	return object(t.Parameters)
 }
 
 // object is Parameters for other models than Claude.

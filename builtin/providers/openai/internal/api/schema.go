@@ -87,6 +87,12 @@ func plainReferences(schema map[string]any) {
 	if schema["$ref"] != nil {
 		maps.DeleteFunc(schema, func(name string, _ any) bool { return name != "$ref" })
 	}
+	if items, ok := schema["items"].([]any); ok {
+		delete(schema, "items")
+		if len(items) > 0 {
+			schema["items"] = items[0]
+		}
+	}
 	delete(schema, "prefixItems")
 }
 
