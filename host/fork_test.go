@@ -128,12 +128,12 @@ func TestForkOfUndone(t *testing.T) {
 	}
 }
 
-// A fork undoes what subagents did for its copied prompts, too: their sessions stay with the original.
-func TestRevertSubagentInFork(t *testing.T) {
-	t.Parallel()
-	k := newWork(t, nil)
+// newDelegated returns a session in which a prompt changes a.txt from one to two, and a subagent of the next prompt to three.
+func newDelegated(t *testing.T) (k *work, id string) {
+	t.Helper()
+	k = newWork(t, nil)
 	k.write("a.txt", "one")
-	id := k.session()
+	id = k.session()
 	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, k.path("a.txt"))
 	k.bash.act = func() { k.write("a.txt", "three") }
 	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
@@ -141,6 +141,13 @@ func TestRevertSubagentInFork(t *testing.T) {
 	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
 		t.Fatal(err)
 	}
+	return k, id
+}
+
+// A fork undoes what subagents did for its copied prompts, too: their sessions stay with the original.
+func TestRevertSubagentInFork(t *testing.T) {
+	t.Parallel()
+	k, id := newDelegated(t)
 	k.turn(id, k.edit, func() { k.write("a.txt", "four") }, k.path("a.txt"))
 	last := k.messages(id)[6] // the third prompt
 	fork, err := k.Fork(t.Context(), id, "")
@@ -164,16 +171,7 @@ func TestRevertSubagentInFork(t *testing.T) {
 // After a new prompt took the place of an undone one, changes of its subagent do not count, neither in the session nor in a fork.
 func TestReplacedPromptWithSubagent(t *testing.T) {
 	t.Parallel()
-	k := newWork(t, nil)
-	k.write("a.txt", "one")
-	id := k.session()
-	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, k.path("a.txt"))
-	k.bash.act = func() { k.write("a.txt", "three") }
-	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
-	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("done"))
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
-		t.Fatal(err)
-	}
+	k, id := newDelegated(t)
 	k.revert(host.RevertOptions{SessionID: id})
 	k.turn(id, k.edit, func() { k.write("b.txt", "b") }, k.path("b.txt"))
 	fork, err := k.Fork(t.Context(), id, "")
