@@ -32,7 +32,7 @@ func (e *temporaryError) Unwrap() error { return e.err }
 func (e *temporaryError) Blameless() {}
 
 // private are the directories that a confined process has below its temporary one, because the user's contain programs that are run by name
-// (npm, uv, Deno) or files that the sandbox hides (Composer, Bundler, Gradle). Gradle so does not find daemons that run unconfined, either.
+// (npm, uv, Deno) or files that the sandbox hides (Composer, Bundler, Gradle). Gradle does not find daemons there that run unconfined.
 var private = []privateDirectory{
 	{"npm_config_cache", "npm", []string{"/_cacache"}}, // npm checks the digests of packages
 	{"UV_CACHE_DIR", "uv", nil},

@@ -41,7 +41,8 @@ func (f *finder) caches() {
 	value := func(name string) string {
 		return cmp.Or(f.lookup(name), f.lookup(strings.ToUpper(name)), settings[name])
 	}
-	usual := strings.NewReplacer("~", home, "$cache", cmp.Or(value("XDG_CACHE_HOME"), filepath.Join(home, ".cache")), "$gopath", filepath.SplitList(cmp.Or(value("GOPATH"), filepath.Join(home, "go")))[0])
+	usual := strings.NewReplacer("~", home, "$cache", cmp.Or(value("XDG_CACHE_HOME"), filepath.Join(home, ".cache")),
+		"$gopath", filepath.SplitList(cmp.Or(value("GOPATH"), filepath.Join(home, "go")))[0])
 	for _, c := range builds {
 		dir := cmp.Or(value(c.variable), usual.Replace(c.usual))
 		installed := child.LookPath(c.program, f.Environ) != ""

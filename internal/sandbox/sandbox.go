@@ -43,9 +43,10 @@ func (p Path) Secret() bool {
 // Own is the origin of tenon's directories.
 const Own = "files of tenon"
 
+const inHome = "secret of the home directory"
+
 // Origins of paths that are hidden only where commands cannot write.
 const (
-	inHome    = "secret of the home directory"
 	deeper    = "secret by its name" // in a subdirectory of the home directory: copies and dotfiles
 	temporary = "temporary files of other programs"
 	account   = "secret of your account's home directory" // if HOME is another directory

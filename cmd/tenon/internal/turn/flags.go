@@ -54,7 +54,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags.BoolVar(&f.Auto, "auto", false, "allow everything that is not denied by a rule, without asking")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "also load the plugin at this `path`: a package, a .wasm module or an executable; may be repeated")
 	flags.BoolVar(&f.Raw, "raw", false, "on a terminal: print Markdown unrendered and leave out tool output")
-	flags.BoolVar(&f.Quiet, "quiet", false, "print only the answer and errors")
+	flags.BoolVar(&f.Quiet, "quiet", false, "print only the answer, notes about it, and errors")
 }
 
 func (f *Flags) check() error {
