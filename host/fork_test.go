@@ -135,12 +135,7 @@ func newDelegated(t *testing.T) (k *work, id string) {
 	k.write("a.txt", "one")
 	id = k.session()
 	k.turn(id, k.edit, func() { k.write("a.txt", "two") }, k.path("a.txt"))
-	k.bash.act = func() { k.write("a.txt", "three") }
-	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
-	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("done"))
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
-		t.Fatal(err)
-	}
+	k.delegate(id, func() { k.write("a.txt", "three") })
 	return k, id
 }
 

@@ -145,12 +145,7 @@ func TestRevertSubagent(t *testing.T) {
 	k := newWork(t, nil)
 	k.write("a.txt", "one")
 	id := k.session()
-	k.bash.act = func() { k.write("a.txt", "two") }
-	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
-	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("done"))
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
-		t.Fatal(err)
-	}
+	k.delegate(id, func() { k.write("a.txt", "two") })
 	k.revert(host.RevertOptions{SessionID: id})
 	k.is("after the revert", map[string]string{"a.txt": "one"})
 	k.unrevert(id)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // A revert with damaged rows would silently leave files unchanged, so it is refused. Damage before the reverted messages does not matter.
@@ -69,12 +68,7 @@ func TestForkWithDamagedSubagent(t *testing.T) {
 	w, data := newWorktree(t), t.TempDir()
 	k := startWork(t, w, data, nil)
 	id := k.session()
-	k.bash.act = func() { k.write("a.txt", "new") }
-	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
-	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("helper answered"))
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "ask"}); err != nil {
-		t.Fatal(err)
-	}
+	k.delegate(id, func() { k.write("a.txt", "new") })
 	k.close()
 	path := filepath.Join(data, "tenon.db")
 	content, err := os.ReadFile(path)

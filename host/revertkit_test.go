@@ -163,3 +163,14 @@ func (k *work) unrevert(session string) *host.Reverted {
 	}
 	return r
 }
+
+// delegate sends a prompt for which a subagent runs a command that does act.
+func (k *work) delegate(session string, act func()) {
+	k.kit.t.Helper()
+	k.bash.act = act
+	k.model.on(sdk.PurposeTurn, call("task", `{"subagent_type":"helper","prompt":"do it"}`), say("ok"))
+	k.model.on(sdk.PurposeSubtask, call("bash", `{}`), say("helper answered"))
+	if _, err := k.Prompt(k.kit.t.Context(), host.PromptInput{SessionID: session, Text: "ask"}); err != nil {
+		k.kit.t.Fatal(err)
+	}
+}

@@ -68,7 +68,7 @@ func TestConfined(t *testing.T) {
 		"write the project":        {"echo b > b && mkdir -p c/d && mv b c/d && rm -r c", true},
 		"its own TMPDIR":           {`case $TMPDIR in /*/tenon-*/session-*) ;; *) exit 1;; esac; echo x > $TMPDIR/x && mktemp`, true},
 		"npm's packages":           {`[[ $(readlink "$npm_config_cache/_cacache") == /*/_cacache && $npm_config_update_notifier == false ]]`, true},
-		"settings of its own":      {`[[ $COMPOSER_HOME == $TMPDIR/* && $BUNDLE_USER_HOME == $TMPDIR/* ]]`, true},
+		"private settings":         {`[[ $COMPOSER_HOME == $TMPDIR/* && $BUNDLE_USER_HOME == $TMPDIR/* ]]`, true},
 		"read elsewhere":           {"cat ~/notes ~/other/file /etc/hostname", true},
 		"write elsewhere":          {"echo x >> ~/notes", false},
 		"write in /tmp":            {"echo x > /tmp/tenon-test-$$", false},
