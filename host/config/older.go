@@ -33,6 +33,9 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 	case "mode":
 		c.Bad(p, "older key of opencode", `move its agents to "agent" and add "mode": "primary"; tenon import opencode does so`)
 		return true
+	case "mcpServers":
+		c.Bad(p, "key of the file .mcp.json", "move it to .mcp.json in the project, or add each server with tenon mcp add")
+		return true
 	}
 	if text := unsupported(p.Schema); text != "" && !isField {
 		c.Warn(p, text, "")

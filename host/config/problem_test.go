@@ -43,6 +43,7 @@ func TestProblems(t *testing.T) {
 		"log level":                {`{"logLevel": "wran"}`, `1:2: logLevel: want one of debug, info, warn, error, have "wran"; did you mean "warn"?`},
 		"mode":                     {`{"agent": {"a": {"mode": "main"}}}`, `1:18: agent.a.mode: want one of primary, subagent, all, have "main"`},
 		"mode, older":              {`{"mode": {"a": {}}}`, `1:2: mode: older key of opencode; move its agents to "agent" and add "mode": "primary"; tenon import opencode does so`},
+		"servers of .mcp.json":     {`{"mcpServers": {"a": {"command": "x"}}}`, `1:2: mcpServers: key of the file .mcp.json; move it to .mcp.json in the project, or add each server with tenon mcp add`},
 		"on error":                 {`{"hook": {"p": {"onError": "skp"}}}`, `1:17: hook.p.onError: want one of skip, deny, stop, have "skp"; did you mean "skip"?`},
 		"action":                   {`{"permission": {"bash": "alow"}}`, `1:17: permission.bash: want one of allow, ask, deny, have "alow"; did you mean "allow"?`},
 		"action of pattern":        {`{"permission": {"bash": {"git *": true}}}`, `1:26: permission.bash."git *": want an action (allow, ask or deny), have true`},
