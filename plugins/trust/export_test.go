@@ -12,6 +12,13 @@ func (v *Vault) Poison(path string, d Digest) error {
 	return err
 }
 
+// PoisonCopy makes the cache say that a copy, as it is now, is intact.
+func (v *Vault) PoisonCopy(s *Sealed) error {
+	stamp, err := stampCopy(s.Root, s.tree.entries)
+	v.stamps.remember(s.Root, stamp, s.Digest)
+	return err
+}
+
 // Path returns where the store is.
 func (s *Store) Path() string { return s.path }
 

@@ -180,7 +180,6 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	s := &Sealed{Digest: d, Root: filepath.Join(place, filesDir), tree: parseIndex(index)}
 	stamp, err := stampCopy(s.Root, s.tree.entries)
 	if errors.Is(err, fs.ErrNotExist) {
-		v.stamps.forget(s.Root)
 		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist, for which Seal would not remove the copy
 	}
 	if err != nil {
@@ -190,7 +189,6 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 		return s, nil
 	}
 	if err := v.verify(ctx, s); err != nil {
-		v.stamps.forget(s.Root)
 		return nil, fmt.Errorf("%w: %w", broken, err)
 	}
 	v.stamps.remember(s.Root, stamp, d)

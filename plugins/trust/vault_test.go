@@ -333,6 +333,26 @@ func TestPoisonedCache(t *testing.T) {
 	}
 }
 
+// TestVerifyReads checks that Verify notices content that changed while its metadata did not, as on a failing disk; Open cannot.
+func TestVerifyReads(t *testing.T) {
+	t.Parallel()
+	v := newVault(t)
+	s := seal(t, v, files{"a": "good"}.write(t))
+	path := filepath.Join(s.Root, "a")
+	if err := errors.Join(os.Chmod(path, 0o600), os.WriteFile(path, []byte("evil"), 0o600), v.PoisonCopy(s)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Open(t.Context(), s.Digest); err != nil {
+		t.Fatalf("the cache does not lie: %v", err)
+	}
+	if err := v.Verify(t.Context(), s.Digest); !errors.Is(err, trust.ErrChanged) {
+		t.Errorf("Verify() = %v, want ErrChanged", err)
+	}
+	if _, err := v.Open(t.Context(), s.Digest); !errors.Is(err, trust.ErrChanged) {
+		t.Errorf("Open() after it = %v, want ErrChanged", err)
+	}
+}
+
 func BenchmarkDigest(b *testing.B) {
 	f := files{}
 	for _, name := range []string{"plugin.json", "plugin.wasm", "README.md", "skills/a/SKILL.md", "LICENSE"} {
