@@ -489,3 +489,22 @@ func TestCheckingIsNoEditing(t *testing.T) {
 		}
 	}
 }
+
+// TestReadingIsNoEditing: files that only the user may have edited can be shown by the programs that only read.
+func TestReadingIsNoEditing(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, "bash")
+	if err := os.WriteFile(filepath.Join(f.dir, ".env"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	rules := permission.Compile("/home/user", append(permission.Defaults(),
+		sdk.PermissionRule{Permission: "bash", Pattern: "*", Action: sdk.ActionAllow}, sdk.PermissionRule{Permission: "edit", Pattern: "*", Action: sdk.ActionAllow}))
+	for command, want := range map[string]sdk.Action{
+		"cat AGENTS.md": sdk.ActionAllow, "cat -n .claude/settings.json | head -20": sdk.ActionAllow, "cut -d, -f1 .envrc": sdk.ActionAllow, "tail -n +2 .vscode/tasks.json": sdk.ActionAllow,
+		"cp a AGENTS.md": sdk.ActionAsk, "cat a > AGENTS.md": sdk.ActionAsk, "mytool AGENTS.md": sdk.ActionAsk, "cat .env": sdk.ActionAsk, "cat /etc/passwd": sdk.ActionAsk,
+	} {
+		if have, why, judged := f.decide(t, rules, command); have != want {
+			t.Errorf("%s: %s, want %s: %s %q", command, have, want, why, judged)
+		}
+	}
+}
