@@ -36,6 +36,8 @@ type Policy struct {
 	// Hide lists paths, which need not exist, to exclude from Read. They must not be in a path of Write: see [ConflictError]. A
 	// directory above a hidden path cannot be listed, and files created in it later are not readable until the ruleset is rebuilt.
 	Hide []string
+	// List lists directories whose names, and those of all that is in them, can be listed although they contain a hidden path.
+	List []string
 }
 
 // ConflictError is returned for a policy that Landlock cannot enforce: a writable directory contains a hidden path.

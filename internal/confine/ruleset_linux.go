@@ -121,6 +121,11 @@ func (r *Ruleset) fill(p Policy) error {
 			r.read(real, hidden)
 		}
 	}
+	for _, path := range p.List {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			_ = r.allow(real, unix.LANDLOCK_ACCESS_FS_READ_DIR)
+		}
+	}
 	return nil
 }
 

@@ -77,6 +77,8 @@ func TestConfined(t *testing.T) {
 		"read a token":             {"cat ~/.config/gh/hosts.yml", false},
 		"read a file of secrets":   {"cat ~/.netrc", false},
 		"read a copy of secrets":   {"cat ~/dotfiles/.aws/credentials", false},
+		"list where a copy is":     {"ls ~/dotfiles", true},
+		"list the home directory":  {"ls ~", false},
 		"read a keyring":           {"cat ~/.local/share/keyrings/k", false},
 		"read tenon's files":       {"cat ~/.config/tenon/tenon.json", false},
 		"change tenon's files":     {"echo '{}' > ~/.config/tenon/tenon.json", false},
