@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -37,10 +36,14 @@ func (f *finder) secrets() {
 	if u, err := user.Current(); err == nil && u.HomeDir != f.Project.Home && filepath.Dir(u.HomeDir) != u.HomeDir {
 		f.secretsOf(u.HomeDir, account)
 	}
-	for _, name := range secretsIn("variables") {
-		f.add(Hide, moved, slices.DeleteFunc(filepath.SplitList(f.lookup(name)), func(path string) bool {
-			return projectfs.Inside(path, f.Project.Home) || projectfs.Inside("/dev", path) // such as HISTFILE=/dev/null, which containers mount over files of /proc
-		})...)
+	for _, secret := range secretsIn("variables") {
+		name, rest, _ := strings.Cut(secret, "/")
+		for _, path := range filepath.SplitList(f.lookup(name)) {
+			path = filepath.Join(path, rest)
+			if !projectfs.Inside(path, f.Project.Home) && !projectfs.Inside("/dev", path) { // such as HISTFILE=/dev/null, which containers mount over files of /proc
+				f.add(Hide, moved, path)
+			}
+		}
 	}
 }
 
