@@ -122,6 +122,7 @@ func TestJudged(t *testing.T) {
 		"find . -name '*.go' -type f":   {Bash: "find . -name '*.go' -type f", Always: "find *"},
 		"git log --oneline -5 -- x":     {Bash: "git log --oneline -5 -- x", Always: "git log *"},
 		"git -C sub log":                {Bash: "git -C sub log"},
+		"echo \"\" && grep '' x":        {Bash: "echo \"\"; grep '' x", Always: "echo *; grep *"},
 		"printf '%s\\n' \"a b\"":        {Bash: "printf '%s\\n' \"a b\"", Always: "printf *"},
 		`printf "é\n" 'ü\"'`:            {Bash: `printf "é\n" 'ü\"'`, Always: "printf *"},
 		"[ -f x ] && test -d sub":       {Bash: "[ -f x ]; test -d sub", Always: "[ *; test *"},

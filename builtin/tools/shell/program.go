@@ -126,7 +126,7 @@ func (j *judge) program(p program, keys int, words []word) error {
 	args := words[keys:]
 	operands, rest, mode, ok := j.options(p, args)
 	if !ok || !p.keep("re", operands) || !p.keep("1re", operands[:min(1, len(operands))]) || !p.keep("rest", rest) ||
-		len(operands) > 0 && slices.Contains(strings.Split(p["not"], ","), operands[0].text) {
+		p.has("not") && len(operands) > 0 && slices.Contains(strings.Split(p["not"], ","), operands[0].text) {
 		return refuse
 	}
 	if p.has("links") {
