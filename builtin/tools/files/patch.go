@@ -114,7 +114,10 @@ var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 
 // parsePatch reads a patch. Errors wrap errPatch and name the line.
 func parsePatch(text string) ([]operation, error) {
-	lines := strings.Split(toLF(text), "\n")
+	lines := strings.Split(strings.TrimRight(toLF(text), " \t\n"), "\n")
+	if last := &lines[len(lines)-1]; strings.TrimSpace(*last) == patchEnd { // Codex accepts spaces before it in the last line
+		*last = patchEnd
+	}
 	begin := slices.IndexFunc(lines, begins)
 	if begin < 0 {
 		return nil, fmt.Errorf("%w: the line %q is missing", errPatch, patchBegin)
@@ -151,8 +154,12 @@ func parseLine(ops []operation, line string) ([]operation, error) {
 	if ends(line) {
 		return ops, op.finish()
 	}
+	head := line
+	if op.kind != patchUpdate { // where spaces begin a line of the file
+		head = strings.TrimLeft(line, " \t")
+	}
 	for _, kind := range []string{patchAdd, patchDelete, patchUpdate} {
-		if path, ok := strings.CutPrefix(line, kind); ok {
+		if path, ok := strings.CutPrefix(head, kind); ok {
 			ops = append(ops, operation{kind: kind, fileArgs: fileArgs{FilePath: strings.TrimSpace(path)}})
 			return ops, cmp.Or(op.finish(), given(kind, path))
 		}

@@ -182,6 +182,8 @@ func TestPatchWrapped(t *testing.T) {
 	b.must("apply_patch", sdk.Object{"patchText": "```diff\n*** Begin Patch\n*** Add File: z\n+y\n*** End Patch\n```"})
 	b.want("z", "y\n")
 	b.fails("apply_patch", sdk.Object{"patchText": "```\n*** Begin Patch\nx\n*** End Patch\n```"}, "line 3")
+	b.must("apply_patch", sdk.Object{"patchText": " *** Begin Patch\n  *** Update File: x\n-y\n+ *** End Patch\n  *** End Patch \n"})
+	b.want("x", " *** End Patch\n")
 }
 
 func TestPatchLink(t *testing.T) {
