@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 
@@ -185,16 +186,35 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r >= firstChip
 }
 
+// wordAt reports whether the character at an offset belongs to a word. Vowel signs and accents are part of the character before them.
+func (e *Editor) wordAt(at int) bool {
+	first, _ := utf8.DecodeRuneInString(e.text[at:])
+	return inWord(first)
+}
+
 // wordStart returns the start of the word before the caret.
 func (e *Editor) wordStart() int {
-	before := strings.TrimRightFunc(e.text[:e.caret], func(r rune) bool { return !inWord(r) })
-	return len(strings.TrimRightFunc(before, inWord))
+	start := 0
+	for at, before := 0, false; at < e.caret; at = e.next(at) {
+		in := e.wordAt(at)
+		if in && !before {
+			start = at
+		}
+		before = in
+	}
+	return start
 }
 
 // wordEnd returns the end of the word after the caret.
 func (e *Editor) wordEnd() int {
-	after := strings.TrimLeftFunc(e.text[e.caret:], func(r rune) bool { return !inWord(r) })
-	return len(e.text) - len(strings.TrimLeftFunc(after, inWord))
+	at := e.caret
+	for at < len(e.text) && !e.wordAt(at) {
+		at = e.next(at)
+	}
+	for at < len(e.text) && e.wordAt(at) {
+		at = e.next(at)
+	}
+	return at
 }
 
 // Long reports whether a text is so long that it is handled as a whole: a chip after it was pasted, one step in the history.

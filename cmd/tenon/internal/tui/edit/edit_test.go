@@ -27,6 +27,8 @@ func TestKeys(t *testing.T) {
 	}{
 		"words":           {"go test ./...", "alt+b", "go |test ./..."},
 		"kill and yank":   {"go test", "ctrl+w ctrl+a ctrl+y", "test|go "},
+		"vowel signs":     {"a हिन्दी", "ctrl+w", "a |"},
+		"accents":         {"a cafe\u0301.", "ctrl+a alt+f alt+f backspace", "a caf|."},
 		"kill nothing":    {"go test", "ctrl+w ctrl+k ctrl+y", "go test|"},
 		"line start":      {"one\ntwo", "ctrl+a", "one\n|two"},
 		"kill to the end": {"one\ntwo", "up ctrl+a ctrl+k", "|\ntwo"},
