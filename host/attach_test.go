@@ -77,6 +77,8 @@ func TestMentions(t *testing.T) {
 		"a full stop behind it":      {"look at @main.go.", file("main.go", "package main")},
 		"a comma behind it":          {"@main.go, please", file("main.go", "package main")},
 		"a question mark behind it":  {"what is @main.go?", file("main.go", "package main")},
+		"in Chinese":                 {"请看@main.go。", file("main.go", "package main")},
+		"in Japanese":                {"見て、@main.go！", file("main.go", "package main")},
 		"in brackets":                {"the entry (@main.go) is short", file("main.go", "package main")},
 		"in quotes":                  {`the file "@main.go"`, file("main.go", "package main")},
 		"a name that ends in digits": {"see @v1.2", file("v1.2", "versioned")},

@@ -20,8 +20,9 @@ import (
 )
 
 var (
-	// mention is @ and a path or an agent's name, at the start of a word. A path in quotes may contain any other character.
-	mention = lazyregexp.New("(^|[\\s(\\[\"'])@(\"[^\"\\n]+\"|'[^'\\n]+'|[^\\s`,;\"')\\]]+)")
+	// mention is @ and a path or an agent's name, at the start of a word; Chinese and Japanese have no spaces before words. A path in quotes may
+	// contain any other character.
+	mention = lazyregexp.New("(^|[\\s(\\[\"'\\p{Han}\\p{Hiragana}\\p{Katakana}、。，；：（「])@(\"[^\"\\n]+\"|'[^'\\n]+'|[^\\s`,;\"')\\]、。，；：）」]+)")
 	// fileName matches names that can only mean a file or a directory, unlike @app.route( or @types/node.
 	fileName = lazyregexp.New(`^[\pL\pN_./~ -]*(/|\.[a-z]{1,5})$`)
 )
@@ -157,7 +158,7 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 // quotes.
 func (r *Resolver) local(text string, start, end int, confined bool, seen map[string]bool) (name string, found sdk.Parts) {
 	written := text[start:end]
-	for _, candidate := range slices.Compact([]string{written, strings.TrimRight(written, ".:!?")}) {
+	for _, candidate := range slices.Compact([]string{written, strings.TrimRight(written, ".:!?！？")}) {
 		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
 		if name = candidate; quoted(name) {
 			name = name[1 : len(name)-1]
