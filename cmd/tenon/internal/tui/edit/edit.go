@@ -242,12 +242,17 @@ func IsImage(path string) bool { return imageName().MatchString(path) }
 // betweenImages matches the space between two paths of images.
 var betweenImages = lazyregexp.New(`(?i)(\.(?:png|jpe?g|gif|webp)['"]?)\s+(['"]?(?:/|file://))`)
 
+// escaped matches a character that a terminal escaped in the path of a dropped file, such as the space of "image (1).png" and its brackets.
+var escaped = lazyregexp.New(`\\(.)`)
+
 // ImagePaths returns the paths of images if the pasted text contains nothing else. Terminals paste the paths of dropped files quoted, escaped or as
 // URLs.
 func ImagePaths(text string) []string {
 	var out []string
 	for _, path := range strings.Split(betweenImages().ReplaceAllString(strings.TrimSpace(text), "$1\n$2"), "\n") {
-		path = strings.ReplaceAll(strings.Trim(path, `'"`), `\ `, " ")
+		if path = strings.Trim(path, `'"`); strings.HasPrefix(path, "/") { // on Windows, the backslash separates names
+			path = escaped().ReplaceAllString(path, "$1")
+		}
 		if strings.HasPrefix(path, "file://") {
 			path, _ = input.FilePath(path) // empty: an address of another machine
 		}

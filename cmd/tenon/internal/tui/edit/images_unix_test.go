@@ -15,6 +15,7 @@ func TestPastedImages(t *testing.T) {
 		"/a/b.png":                                 {"/a/b.png"},
 		" '/a/my cat.PNG'\n":                       {"/a/my cat.PNG"},
 		`/a/my\ cat.png `:                          {"/a/my cat.png"},
+		`/a/image\ \(1\)\ \&\ \[2\].png`:           {"/a/image (1) & [2].png"},
 		"/a/my cat.png":                            {"/a/my cat.png"},
 		"/a/b.png /a/c.jpg /d/e.gif":               {"/a/b.png", "/a/c.jpg", "/d/e.gif"},
 		"'/a/my cat.png' '/a/c.jpeg'":              {"/a/my cat.png", "/a/c.jpeg"},
