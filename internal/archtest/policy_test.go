@@ -81,7 +81,7 @@ func libraries() map[string][]string {
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process", "internal/ptytest"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/cases":                           {"internal/projectfs"},
-		"golang.org/x/text/unicode/norm":                    {"internal/projectfs"},
+		"golang.org/x/text/unicode/norm":                    {"internal/projectfs", "builtin/tools/files"},
 		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},
 		"deps.dev/util/semver":                              {"plugins/source"},
 		"oras.land/oras-go/v2":                              {"plugins/source/oci"},

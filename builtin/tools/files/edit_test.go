@@ -41,6 +41,8 @@ func TestEdit(t *testing.T) {
 		"white space":            {"if  (a   ==  b)  {\n", "if (a == b) {", "if (a) {", "if (a) {\n"},
 		"white space in a line":  {"x = f(a,  b) + 1\n", "f(a, b)", "g", "x = g + 1\n"},
 		"white space, lines":     {"a   b\nc  d\n", "a b\nc d\n", "x\n", "x\n"},
+		"decomposed letters":     {"a cafe\u0301 b\n", "caf\u00e9", "tea", "a tea b\n"},
+		"decomposed lines":       {"Раи\u0306он\nb\n", "Ра\u0439он\nb\n", "x\n", "x\n"},
 		"escapes":                {"a := \"x\"\nb\n", `a := \"x\"\nb`, "c", "c\n"},
 		"outer white space":      {"foo(a)\n", "\n\nfoo(a)\n\n", "bar", "bar\n"},
 		"context":                {"start\nsame\nxxxxxxxxxxx\nstop\n", "start\nsame\nyy\nstop", "z", "z\n"},

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/text/unicode/norm"
+
 	"github.com/tenonhq/tenon/internal/linediff"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
@@ -58,7 +60,7 @@ var levels = []level{
 	{"", exactly, false},
 	{"ignoring indentation", ignoringIndentation, false},
 	{"by its first and last line", byAnchors, true},
-	{"ignoring the amount of white space", ignoringSpace, false},
+	{"ignoring the amount of white space and how letters are composed", ignoringSpace, false},
 	{"after unescaping", unescaped, false},
 	{"without the white space around it", trimmed, false},
 	{"by its first and last line and half of those between", byContext, true},
@@ -154,7 +156,7 @@ func (m *matching) shifted(at int) bool {
 
 func indentation(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// ignoringSpace compares lines with all white space collapsed; if none match and old is one line, it searches inside
+// ignoringSpace compares lines with all white space collapsed and letters composed; if none match and old is one line, it searches inside
 // lines.
 func ignoringSpace(m *matching) []span {
 	spans := m.blocks(m.equal(collapse))
@@ -163,9 +165,9 @@ func ignoringSpace(m *matching) []span {
 	}
 	words := strings.Fields(m.old)
 	for i, word := range words {
-		words[i] = regexp.QuoteMeta(word)
+		words[i] = regexp.QuoteMeta(norm.NFC.String(word)) + "|" + regexp.QuoteMeta(norm.NFD.String(word))
 	}
-	re, err := regexp.Compile(strings.Join(words, `[^\S\n]+`))
+	re, err := regexp.Compile("(?:" + strings.Join(words, `)[^\S\n]+(?:`) + ")")
 	if err != nil { // old is not UTF-8
 		return nil
 	}
@@ -175,7 +177,8 @@ func ignoringSpace(m *matching) []span {
 	return spans
 }
 
-func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
+// collapse also composes letters: macOS decomposes them, and models write é as one character.
+func collapse(s string) string { return norm.NFC.String(strings.Join(strings.Fields(s), " ")) }
 
 // unescaped removes one level of escapes, which models sometimes add.
 func unescaped(m *matching) []span {

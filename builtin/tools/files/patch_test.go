@@ -186,6 +186,16 @@ func TestPatchWrapped(t *testing.T) {
 	b.want("x", " *** End Patch\n")
 }
 
+// macOS decomposes letters, models compose them.
+func TestPatchDecomposed(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("f", "cafe\u0301\nb\n")
+	b.read("f")
+	b.must("apply_patch", patch("*** Update File: f", " caf\u00e9", "-b", "+c"))
+	b.want("f", "cafe\u0301\nc\n")
+}
+
 func TestPatchLink(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // patched applies the hunks to the content of the file name. If the last line has no line break, it still
@@ -133,9 +135,9 @@ func (f *patchFile) seek(want []string, from int) int {
 	return -1
 }
 
-// plain replaces typographic characters by plain ones: models and editors mix them up.
+// plain replaces typographic characters by plain ones, and composes letters: models and editors mix them up.
 func plain(s string) string {
-	return strings.TrimSpace(strings.Map(func(r rune) rune {
+	return norm.NFC.String(strings.TrimSpace(strings.Map(func(r rune) rune {
 		switch r {
 		case '‐', '‑', '‒', '–', '—', '―', '−':
 			return '-'
@@ -147,7 +149,7 @@ func plain(s string) string {
 			return ' '
 		}
 		return r
-	}, s))
+	}, s)))
 }
 
 // missing returns the error for a hunk with lines that are not in the file after line from. at is their line in the whole file, or -1.
