@@ -526,13 +526,17 @@ func TestValuesWrittenAsText(t *testing.T) {
 		"no value":        {`{"n":"five"}`, "", false},
 		"another value":   {`{"n":"true"}`, "", false},
 		"a name twice":    {`{"l":"[{\"a\":1,\"a\":2}]"}`, "", false},
+		"an optional":     {`{"o":"5","r":"{\"a\":true}"}`, `{"o":5,"r":{"a":true}}`, false},
+		"or text":         {`{"n":"5","t":"5"}`, `{"n":5,"t":"5"}`, false},
 		"with hooks":      {`{"n":"5"}`, "", true},
 		"right, and kept": {`{"n": 5, "b": false}`, `{"n":5,"b":false}`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ran := ""
-			pick := &tool{id: "pick", schema: `{"type":"object","properties":{"b":{"type":"boolean"},"l":{"type":"array"},"n":{"type":"integer"},"s":{"type":"string"}}}`,
+			pick := &tool{id: "pick", schema: `{"type":"object","properties":{"b":{"type":"boolean"},"l":{"type":"array"},"n":{"type":"integer"},"s":{"type":"string"},
+				"o":{"anyOf":[{"type":"integer"},{"type":"null"}]},"r":{"$ref":"#/$defs/R"},"t":{"anyOf":[{"type":"integer"},{"type":"string"}]}},
+				"$defs":{"R":{"type":"object","properties":{"a":{"type":"boolean"}}}}}`,
 				run: func(_ context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 					ran = string(call.Args)
 					return &sdk.ToolResult{Output: "picked"}, nil
