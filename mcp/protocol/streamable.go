@@ -109,7 +109,7 @@ func (s *streamable) answer(ctx context.Context, r *outgoing, resp *http.Respons
 		return &statusError{status, excerpt(resp)}
 	case first && status/100 == 4: // the body may never end
 		return &statusError{status: status}
-	case status == http.StatusNotFound:
+	case status == http.StatusNotFound && (s.sessionID() != "" || mediaType(resp) != mediaJSON): // JSON without a session is about the method
 		return errSessionEnded
 	case status/100 != 2:
 		return s.refused(resp, r)

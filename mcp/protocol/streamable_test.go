@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -60,5 +61,24 @@ func TestRefusalThatDoesNotEnd(t *testing.T) {
 	_, err := c.request(ctx, &outgoing{JSONRPC: mcp.JSONRPC_VERSION, ID: []byte("1"), Method: string(mcp.MethodInitialize)})
 	if !errors.As(err, new(*statusError)) || ctx.Err() != nil {
 		t.Errorf("refused with %v, %v", err, ctx.Err())
+	}
+}
+
+// In the stateless revision, the answer to a request with an unknown method has the status 404. The connection stays.
+func TestUnknownMethod(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no such list"}}`)
+	}))
+	defer server.Close()
+	c := newConn(t.Context(), &Dialer{Remote: &Remote{URL: server.URL}, Log: NewLog("", nil)})
+	c.carrier = newStreamable(c)
+	defer c.Close()
+	c.version.Store(mcp.LATEST_PROTOCOL_VERSION)
+	_, _, err := c.ListOf(t.Context(), "resources/templates/list", "resourceTemplates")
+	if err == nil || !strings.Contains(err.Error(), "no such list") || Broken(err) || c.Cause() != nil {
+		t.Errorf("list: %v; connection: %v", err, c.Cause())
 	}
 }
