@@ -100,6 +100,15 @@ func (f *field) define(schema []byte) error {
 	if err := json.Unmarshal(schema, f); err != nil {
 		return err
 	}
+	if f.Type == "" { // version 1 of the official SDK for Python puts the schema of an optional value next to that of null
+		var members []json.RawMessage
+		_ = json.Unmarshal(jsontext.Field(schema, "anyOf"), &members)
+		for _, member := range members {
+			if kind := jsontext.StringField(member, "type"); kind != "" && kind != "null" {
+				return f.define(member)
+			}
+		}
+	}
 	if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, f.Type) {
 		return fmt.Errorf("unsupported type %q", f.Type)
 	}

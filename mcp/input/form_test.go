@@ -24,6 +24,9 @@ func TestObjections(t *testing.T) {
 		{`{"type":"array","items":{"enum":["x","y"]},"maxItems":0}`, "x", "choose at most 0"},
 		{`{"type":"string","pattern":"^a$"}`, "b", `pattern: "b" does not match regular expression "^a$"`},
 		{`{"type":"string","anyOf":[{"format":"email"},{"format":"uri"}]}`, "a", ""},
+		{`{"anyOf":[{"type":"integer","minimum":3},{"type":"null"}],"default":null}`, "1", `"1" is not an integer from 3`},
+		{`{"anyOf":[{"type":"null"},{"type":"string","enum":["x","y"]}],"title":"Optional"}`, "z", `"z" is not one of the choices`},
+		{`{"anyOf":[{"type":"string"},{"type":"null"}],"default":null}`, "", ""},
 	} {
 		form, err := readForm([]byte(`{"properties":{"f":` + c.schema + `}}`))
 		if err != nil {
