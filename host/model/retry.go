@@ -67,6 +67,9 @@ func Classify(err error) class {
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) || errors.Is(err, sdk.ErrWire) {
 		return classFatal
 	}
+	if pe.Code == "tool_use_failed" { // Groq: the model wrote a malformed call, which the body quotes
+		return ClassRetry
+	}
 	said := visible.Cut(pe.Code, maxErrorText, "…") + " " + visible.Cut(pe.Message, maxErrorText, "…") + " " + visible.Cut(pe.Body, maxErrorBody, "…")
 	if pe.StatusCode != http.StatusTooManyRequests && !rateText().MatchString(said) &&
 		(overflowText().MatchString(said) || pe.StatusCode == http.StatusRequestEntityTooLarge) {

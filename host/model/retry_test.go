@@ -76,6 +76,7 @@ func TestClassify(t *testing.T) {
 		"bad request":                   {&sdk.ProviderError{StatusCode: 400, Message: "unknown parameter"}, classFatal},
 		"bad request that says retry":   {&sdk.ProviderError{StatusCode: 400, Message: "try again with fewer tools"}, classFatal},
 		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
+		"a malformed call at Groq":      {&sdk.ProviderError{StatusCode: 400, Code: "tool_use_failed", Body: `{"error":{"failed_generation":"too many tokens"}}`}, ClassRetry},
 		"openai's model, at times":      {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "not_found_error"}, ClassRetry},
 		"openai's own, without /v1":     {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "invalid_request_error", Message: "Invalid URL (POST /chat/completions)"}, classFatal},
 		"no such address":               {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Message: "404 page not found"}, classFatal},
