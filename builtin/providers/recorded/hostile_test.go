@@ -130,6 +130,21 @@ func TestHostileStreams(t *testing.T) {
 	}
 }
 
+// Gateways end the answers of every format like those of Chat Completions.
+func TestDone(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]string{
+		"chat": `{"choices":[{"finish_reason":"stop"}]}`, "gemini": `{"candidates":[{"finishReason":"STOP"}]}`,
+		"anthropic": `{"type":"message_delta","delta":{"stop_reason":"end_turn"}}`,
+	} {
+		f := hostileFormats()[name]
+		f.open = formats()[name]
+		if events, err := f.decode(t, f.start+f.text("hi")+"data: "+end+"\n\ndata: [DONE]\n\n"); err != nil || events[0].Text != "hi" {
+			t.Errorf("%s: %v, %v", name, events, err)
+		}
+	}
+}
+
 func (f *hostile) decode(t *testing.T, answer string) ([]sdk.StreamEvent, error) {
 	t.Helper()
 	info := wiretest.Info()

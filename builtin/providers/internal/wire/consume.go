@@ -149,6 +149,9 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		if data = bytes.TrimSpace(data); len(data) == 0 {
 			continue // like a comment
 		}
+		if complete && string(data) == "[DONE]" { // gateways end the answers of every format like this
+			return nil
+		}
 		if ex.event(); ex.events > maxEvents {
 			return errEvents
 		}
