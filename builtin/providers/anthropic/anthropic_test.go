@@ -49,6 +49,19 @@ func TestAnswerWithoutMessageStop(t *testing.T) {
 	}
 }
 
+// A call of the first message must not run if its second version follows. The event that begins a message may come twice.
+func TestAnotherMessage(t *testing.T) {
+	t.Parallel()
+	begin := func(id string) string { return event(`{"type":"message_start","message":{"id":"` + id + `"}}`) }
+	for second, want := range map[string]string{"msg_1": "", "msg_2": "another one began"} {
+		stream := begin("msg_1") + event(textOpen) + textDelta("hi") + begin(second) + event(end) + event(stop)
+		_, err := wiretest.Decode(t.Context(), anthropic.Open, wiretest.Info(), wiretest.Hello(), []byte(stream))
+		if failed, _ := errors.AsType[*sdk.ProviderError](err); (want != "") != (err != nil) || err != nil && !(failed.Cut && strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", second, err, want)
+		}
+	}
+}
+
 // TestUnreadableUsage: the answer is not lost if counts have an unexpected type.
 func TestUnreadableUsage(t *testing.T) {
 	t.Parallel()

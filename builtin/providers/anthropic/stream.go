@@ -13,6 +13,7 @@ type event struct {
 	Type    string `json:"type"`
 	Index   int    `json:"index"`
 	Message struct {
+		ID    json.RawMessage `json:"id"`
 		Usage json.RawMessage `json:"usage"`
 	} `json:"message"`
 	Block *contentBlock   `json:"content_block"`
@@ -47,7 +48,8 @@ type contentBlock struct {
 // decoder decodes an answer.
 type decoder struct {
 	*wire.Answer
-	usage usage // so far
+	message string // ID
+	usage   usage  // so far
 }
 
 // Event handles one event.
@@ -58,6 +60,10 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 	case "content_block_delta":
 		d.delta(ev.Index, ev.Delta)
 	case "message_start":
+		if d.Began() && d.message != string(ev.Message.ID) { // a gateway that asked another server after half of an answer
+			d.Fail(fmt.Errorf("%w: another one began", wire.ErrCut))
+		}
+		d.message = string(ev.Message.ID)
 		d.count(ev.Message.Usage)
 	case "content_block_start":
 		d.begin(ev.Index, ev.Block)
