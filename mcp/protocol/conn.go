@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/ongoing"
+	"github.com/tenonhq/tenon/internal/pause"
 )
 
 const (
@@ -144,9 +146,20 @@ func (c *Conn) Listen() {
 	}
 }
 
+// listen requests notifications until Close. Servers and proxies end streams after a time: then it requests them again, and reports that the
+// lists may have changed.
 func (c *Conn) listen(filter mcp.SubscriptionFilter) {
 	c.running.Go(func() { // ends with Close at the latest
-		_, _ = c.Request(c.running.Life(), string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": filter})
+		life := c.running.Life()
+		for wait := 100 * time.Millisecond; ; wait = min(2*wait, 30*time.Second) {
+			_, err := c.Request(life, string(mcp.MethodSubscriptionsListen), map[string]any{"notifications": filter})
+			if err != nil && !Broken(err) || pause.For(life, wait) != nil {
+				return
+			}
+			if filter.ToolsListChanged {
+				c.dialer.Notified(string(mcp.MethodNotificationToolsListChanged), nil)
+			}
+		}
 	})
 }
 

@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,5 +81,52 @@ func TestUnknownMethod(t *testing.T) {
 	_, _, err := c.ListOf(t.Context(), "resources/templates/list", "resourceTemplates")
 	if err == nil || !strings.Contains(err.Error(), "no such list") || Broken(err) || c.Cause() != nil {
 		t.Errorf("list: %v; connection: %v", err, c.Cause())
+	}
+}
+
+// The end of a stream of notifications affects no call. The stream is requested again, and the lists may have changed meanwhile.
+func TestNotificationsEnd(t *testing.T) {
+	t.Parallel()
+	var streams atomic.Int32
+	again := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked message
+		_ = json.NewDecoder(r.Body).Decode(&asked)
+		if asked.Method == string(mcp.MethodSubscriptionsListen) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			if streams.Add(1) == 2 {
+				close(again)
+				<-r.Context().Done()
+			}
+			return
+		}
+		select {
+		case <-again:
+		case <-r.Context().Done():
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{}}`, asked.ID)
+	}))
+	defer server.Close()
+	changed := make(chan string, 1)
+	d := &Dialer{Remote: &Remote{URL: server.URL}, Log: NewLog("", nil), Notified: func(method string, _ map[string]any) { changed <- method }}
+	c := newConn(t.Context(), d)
+	c.carrier = newStreamable(c)
+	defer c.Close()
+	c.version.Store(mcp.LATEST_PROTOCOL_VERSION)
+	called := make(chan error, 1)
+	go func() {
+		_, err := c.Request(t.Context(), string(mcp.MethodToolsList), nil)
+		called <- err
+	}()
+	c.listen(mcp.SubscriptionFilter{ToolsListChanged: true})
+	select {
+	case err := <-called:
+		if err != nil || <-changed != string(mcp.MethodNotificationToolsListChanged) {
+			t.Error(err)
+		}
+	case <-c.Lost():
+		t.Error(c.Cause())
 	}
 }

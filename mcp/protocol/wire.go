@@ -27,7 +27,7 @@ func (c *Conn) exchange(ctx context.Context, method string, params map[string]an
 		return nil, &carrierError{err}
 	case err != nil:
 		_, call := ctx.Value(callKey{}).(*Call)
-		alone := call && errors.As(err, new(*answerError)) // does not affect the other calls and the session
+		alone := (call || method == string(mcp.MethodSubscriptionsListen)) && errors.As(err, new(*answerError)) // does not affect the other calls and the session
 		if !alone && !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
 			c.fail(err)
 		}
