@@ -52,7 +52,7 @@ var (
 	// reasoningText matches errors of OpenAI, Anthropic and Google that refuse reasoning.
 	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
 	// filesText matches errors of servers, such as those of OpenAI, DeepSeek, OpenRouter, Bedrock, llama.cpp, vLLM and Ollama, about a model without images.
-	filesText = lazyregexp.New("(?i)images? inputs? (is|are) not (supported|enabled)|support image input|(not|n't) support (the )?(images?|vision|multimodal)|not a multimodal|" +
+	filesText = lazyregexp.New("(?i)images? inputs? (is|are) not (supported|enabled)|support image input|(not|n't) support (the )?(images?|vision|multimodal)|not (a )?multimodal|" +
 		"image_url is only supported|unknown variant .image_url|at most 0 image|required for image input|" +
 		`invalid (value|type)[^.]{0,20}(input_image|input\[\d+\]\.output\b)`) // older servers of Responses, about the result of a tool
 	// oneFileText matches those about one type, size or place of images.

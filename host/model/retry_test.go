@@ -138,6 +138,7 @@ func TestRefusesFiles(t *testing.T) {
 		"this model is missing data required for image input":                                                 true,
 		"This model doesn't support the image content block that you provided.":                               true,
 		"m is not a multimodal model":                                                                         true,
+		"The model is not multimodal. Please remove image inputs.":                                            true,
 		"The model m does not support vision.":                                                                true,
 		"m does not support images. (request id: 1)":                                                          true,
 		"m does not support images yet":                                                                       true,
