@@ -130,7 +130,7 @@ const longestWait = 10_000 * time.Hour
 // bodyWait finds the requested wait in the body of an error. Google sends "retryDelay": "34.4s", see
 // https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo). ChatGPT, whose plans have limits for hours and weeks, sends seconds
 // or a Unix time.
-var bodyWait = lazyregexp.New(`"(?:retryDelay|resets_(in_seconds|at))"\s*:\s*"?([0-9.]{1,12})[^0-9.]`)
+var bodyWait = lazyregexp.New(`"(?:retryDelay|resets_(in_seconds|at))"\s*:\s*"?([0-9]{1,12}(?:\.[0-9]*)?)[^0-9.]`)
 
 // requestedWait returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date
 // (RFC 9110, 10.2.3), or in the body. Other values count as absent. So does 0, which would use up all retries in an instant.

@@ -117,6 +117,7 @@ func TestWaitInBody(t *testing.T) {
 		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d}}`, time.Now().Add(2*time.Hour).Unix()):   2 * time.Hour,
 		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d}}`, time.Now().Add(-time.Hour).Unix()):    0,
 		fmt.Sprintf(`{"error":{"type":"usage_limit_reached","resets_at":%d.5}}`, time.Now().Add(2*time.Hour).Unix()): 2 * time.Hour,
+		`{"error":{"details":[{"retryDelay":"103.946598304s"}]}}`:                                                    104 * time.Second,
 		`{"error":{"type":"usage_limit_reached","resets_at":1764416833123}}`:                                         0,
 		`{"error":{"type":"usage_limit_reached","resets_at":null}}`:                                                  0,
 	} {
