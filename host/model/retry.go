@@ -39,7 +39,7 @@ const (
 // Compiled when a request first fails, so that they do not slow down every start.
 var (
 	// overflowText matches errors of well-known servers about a prompt that is too long.
-	overflowText = lazyregexp.New(`(?i)context[ _]?length|context ?window|maximum (context|prompt length|sequence length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
+	overflowText = lazyregexp.New(`(?i)context[ _]?length|context ?window|maximum (context|prompt length|sequence length|model length)|number of input tokens exceeds|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
 		`too many (input |prompt )?tokens|token limit exceeded|input token count.* exceeds the maximum|tokens in request more than max tokens allowed|` +
 		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
 		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +

@@ -94,6 +94,8 @@ func TestClassify(t *testing.T) {
 		"anthropic overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, ClassOverflow},
 		"anthropic, too many images":    {&sdk.ProviderError{StatusCode: 400, Message: "messages.19.content.27.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}, ClassOverflow},
 		"llama.cpp overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "the request exceeds the available context size"}, ClassOverflow},
+		"nova overflow":                 {&sdk.ProviderError{StatusCode: 400, Message: "Input Tokens Exceeded: Number of input tokens exceeds maximum length."}, ClassOverflow},
+		"vllm overflow":                 {&sdk.ProviderError{StatusCode: 400, Message: "The decoder prompt (length 9000) is longer than the maximum model length of 8192."}, ClassOverflow},
 		"google overflow":               {&sdk.ProviderError{StatusCode: 400, Message: "The input token count exceeds the maximum number of tokens allowed"}, ClassOverflow},
 		"overflow with status 500":      {&sdk.ProviderError{StatusCode: 500, Message: "This model's maximum context length is 8192 tokens"}, ClassOverflow},
 		"body too large":                {&sdk.ProviderError{StatusCode: 413}, ClassOverflow},
