@@ -57,6 +57,8 @@ var (
 		`invalid (value|type)[^.]{0,20}(input_image|input\[\d+\]\.output\b)`) // older servers of Responses, about the result of a tool
 	// oneFileText matches those about one type, size or place of images.
 	oneFileText = lazyregexp.New(`(?i)support (the )?images?(/\w+| (urls?|larger|bigger|smaller|above|over|of)\b)`)
+	// keyText matches what Google and xAI say of a wrong key, with the status 400.
+	keyText = lazyregexp.New(`(?i)api key not valid|incorrect api key`)
 	// finalCode matches codes of permanent refusals.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
@@ -80,7 +82,7 @@ func Classify(err error) class {
 		return classFatal
 	case code == http.StatusBadRequest && pe.Body == "" && strings.EqualFold(pe.Message, http.StatusText(code)): // Cerebras and Mistral refuse long prompts without an explanation
 		return ClassOverflow
-	case code == http.StatusUnauthorized || code == http.StatusForbidden:
+	case code == http.StatusUnauthorized || code == http.StatusForbidden || code == http.StatusBadRequest && keyText().MatchString(pe.Message):
 		return classAuth
 	case pe.Headers["x-should-retry"] == "false":
 		return classFatal
