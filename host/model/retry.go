@@ -59,6 +59,8 @@ var (
 	oneFileText = lazyregexp.New(`(?i)support (the )?images?(/\w+| (urls?|larger|bigger|smaller|above|over|of)\b)`)
 	// keyText matches what Google and xAI say of a wrong key, with the status 400.
 	keyText = lazyregexp.New(`(?i)api key not valid|incorrect api key`)
+	// balanceText matches what Z.AI and Moonshot say of an account without money, with the status 429.
+	balanceText = lazyregexp.New(`(?i)insufficient balance|package has expired`)
 	// finalCode matches codes of permanent refusals.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
@@ -78,7 +80,7 @@ func Classify(err error) class {
 		return ClassOverflow
 	}
 	switch code := pe.StatusCode; {
-	case finalCode().MatchString(pe.Code):
+	case finalCode().MatchString(pe.Code) || code == http.StatusTooManyRequests && balanceText().MatchString(pe.Message):
 		return classFatal
 	case code == http.StatusBadRequest && pe.Body == "" && strings.EqualFold(pe.Message, http.StatusText(code)): // Cerebras and Mistral refuse long prompts without an explanation
 		return ClassOverflow

@@ -81,6 +81,7 @@ func TestClassify(t *testing.T) {
 		"openai's own, without /v1":     {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "invalid_request_error", Message: "Invalid URL (POST /chat/completions)"}, classFatal},
 		"no such address":               {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Message: "404 page not found"}, classFatal},
 		"no such model at openai":       {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "model_not_found"}, classFatal},
+		"no money":                      {&sdk.ProviderError{StatusCode: 429, Message: "Insufficient balance or no resource package. Please recharge."}, classFatal},
 		"bad key, Google":               {&sdk.ProviderError{StatusCode: 400, Message: "API key not valid. Please pass a valid API key."}, classAuth},
 		"bad key, xAI":                  {&sdk.ProviderError{StatusCode: 400, Message: "Incorrect API key provided: ab***cd."}, classAuth},
 		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},
