@@ -85,6 +85,7 @@ func TestClassify(t *testing.T) {
 		"no such address":               {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Message: "404 page not found"}, classFatal},
 		"no such model at openai":       {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "model_not_found"}, classFatal},
 		"no money":                      {&sdk.ProviderError{StatusCode: 429, Message: "Insufficient balance or no resource package. Please recharge."}, classFatal},
+		"a plan that is used up":        {&sdk.ProviderError{StatusCode: 429, Message: "Usage limit reached for 5 hours. Your limit will reset at 2026-10-01 00:00:00"}, classFatal},
 		"bad key, Google":               {&sdk.ProviderError{StatusCode: 400, Message: "API key not valid. Please pass a valid API key."}, classAuth},
 		"bad key, xAI":                  {&sdk.ProviderError{StatusCode: 400, Message: "Incorrect API key provided: ab***cd."}, classAuth},
 		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},
