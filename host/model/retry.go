@@ -48,7 +48,7 @@ var (
 	// rateText matches rate limits: those that mention tokens are not an overflow.
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText matches server errors that may be temporary, whatever their status.
-	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|slow.?down|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up|retry your request|server (is )?busy|upstream connect`)
+	passingText = lazyregexp.New(`(?i)rate.?limit|too.many.requests|slow.?down|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned (an )?error|network error|connection (refused|reset)|socket hang up|retry (the|your) request|your request again|server (is )?busy|upstream connect`)
 	// reasoningText matches errors of OpenAI, Anthropic and Google that refuse reasoning.
 	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
 	// filesText matches errors of servers, such as those of OpenAI, DeepSeek, OpenRouter, Bedrock, llama.cpp, vLLM and Ollama, about a model without images.
