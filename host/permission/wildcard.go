@@ -14,7 +14,7 @@ type wildcard struct {
 	prefix  string // all texts that match begin with it
 	literal bool   // no wildcard at all
 	// server and path are the two parts of an address pattern such as https://*.example.com/*. A wildcard in the server must not
-	// match a /, or the pattern would allow https://evil/x.example.com/. path is nil for other patterns.
+	// match a /, or the pattern would allow https://evil/x.example.com/. The server is in lower case. path is nil for other patterns.
 	server string
 	path   *wildcard
 }
@@ -31,7 +31,7 @@ func compilePattern(pattern string) wildcard {
 			path = "*"
 		}
 		compiled := compilePattern(path)
-		w.server, w.path = w.pattern[:end], &compiled
+		w.server, w.path = strings.ToLower(w.pattern[:end]), &compiled
 	}
 	return w
 }
@@ -59,14 +59,15 @@ func isAddress(pattern string) bool {
 	return scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+-.*?") == ""
 }
 
-// match reports whether text, in normal form, matches. A tail " *" is optional.
+// match reports whether text, in normal form, matches. A tail " *" is optional. In an address, the case of the server does not matter, and no path
+// is the path /.
 func (w *wildcard) match(text string) bool {
-	if !strings.HasPrefix(text, w.prefix) {
-		return false
-	}
 	if w.path != nil {
 		end := serverEnd(text, "/?#") // in a pattern, ? is a wildcard
-		return end >= 0 && matches(w.server, text[:end]) && w.path.match(text[end:])
+		return end >= 0 && matches(w.server, strings.ToLower(text[:end])) && (w.path.match(text[end:]) || w.path.pattern == "" && text[end:] == "/")
+	}
+	if !strings.HasPrefix(text, w.prefix) {
+		return false
 	}
 	short, tail := strings.CutSuffix(w.pattern, " *")
 	return matches(w.pattern, text) || tail && matches(short, text)

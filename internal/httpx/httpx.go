@@ -121,9 +121,9 @@ func Dialer() *net.Dialer {
 	}
 }
 
-// Port returns the port of the URL, or the usual port of http and https.
+// Port returns the port of the URL without zeros at its start, or the usual port of http and https.
 func Port(u *url.URL) string {
-	switch p := u.Port(); {
+	switch p := strings.TrimLeft(u.Port(), "0"); {
 	case p != "":
 		return p
 	case strings.EqualFold(u.Scheme, "https"):

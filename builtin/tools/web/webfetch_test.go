@@ -258,6 +258,8 @@ func TestPrepare(t *testing.T) {
 		"no scheme":      {"example.com", "", "", "does not begin with http"},
 		"no host":        {"http:///x", "", "", "has no host"},
 		"default port":   {"https://example.com:443/a", "https://example.com/a", "https://example.com/*", ""},
+		"zeros, port":    {"http://example.com:0080/a", "http://example.com/a", "http://example.com/*", ""},
+		"zeros":          {"http://example.com:08080/a", "http://example.com:8080/a", "http://example.com:8080/*", ""},
 		"dot at the end": {"http://example.com./a", "http://example.com/a", "http://example.com/*", ""},
 		"IPv4 in IPv6":   {"http://[::ffff:127.0.0.1]:81/a", "http://127.0.0.1:81/a", "http://127.0.0.1:81/*", ""},
 		"fullwidth":      {"http://１２７.0。0.1/a", "http://127.0.0.1/a", "http://127.0.0.1/*", ""},

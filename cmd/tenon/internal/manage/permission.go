@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/tools/files"
 	"github.com/tenonhq/tenon/builtin/tools/shell"
+	"github.com/tenonhq/tenon/builtin/tools/web"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -165,7 +166,7 @@ func (g *group) lintPermissions(_ context.Context, w *cli.Workspace, _ []string)
 	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s found", view.Plural(len(lines), "problem")), "correct names as shown; remove rules that never apply, or move them after the rules that cover them: the last matching rule decides")
 }
 
-// judged returns the permission requests for a subject; for a shell command or a path, those of a real call.
+// judged returns the permission requests for a subject; for a shell command, a path or a URL, those of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
 	key = toolname.Permission(key)
 	call := &sdk.ToolCall{Tool: key, Directory: w.Project.Directory, Worktree: w.Project.Worktree}
@@ -176,15 +177,18 @@ func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests [
 			requests = requests[:last]
 		}
 		return requests, err
-	case text == "" || key != "bash":
+	case text == "" || key != "bash" && key != "webfetch":
 		return []sdk.PermissionRequest{{Permission: key, Patterns: []string{cmp.Or(text, "*")}}}, nil
 	}
-	p := shell.New()
+	p, argument := shell.New(), "command"
+	if key == "webfetch" {
+		p, argument = web.New(), "url"
+	}
 	if err := sdktest.New(p, sdktest.Options{Project: w.Project, Config: w.Loaded.Config}).Start(ctx); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.Close(context.WithoutCancel(ctx))) }()
-	call.Args, _ = json.Marshal(map[string]string{"command": text}) // a text always encodes
+	call.Args, _ = json.Marshal(map[string]string{argument: text}) // a text always encodes
 	return p.Tools()[0].(sdk.ToolPreparer).Prepare(ctx, call)
 }
 
