@@ -137,8 +137,8 @@ func decode(meta string) (json.RawMessage, error) {
 	return object, nil
 }
 
-// check refuses anchors and aliases, which can expand a few lines without bound, and texts that are slow to parse: many documents, deeply
-// nested flow collections, lists in one line and many tokens.
+// check refuses anchors and aliases, which can expand a few lines without bound; texts without quotes of which the parser drops a part, a tab or a
+// word such as !x; and texts that are slow to parse: many documents, deeply nested flow collections, lists in one line and many tokens.
 func check(meta string) error {
 	const maxDepth, maxTokens = 32, 4000 // a repository can have hundreds of files
 	depth, line, dashes := 0, 0, 0
@@ -146,6 +146,10 @@ func check(meta string) error {
 	for _, t := range tokens {
 		if t.Position.Line != line {
 			line, dashes = t.Position.Line, 0
+		}
+		lostTab := t.Indicator != token.QuotedScalarIndicator && strings.Contains(strings.TrimSpace(t.Origin), "\t") && !strings.Contains(t.Value, "\t")
+		if lostTab || t.Type == token.TagType && !strings.HasPrefix(t.Value, "!!") {
+			return fmt.Errorf("%w: line %d: a text that contains a tab or begins with ! needs quotes", ErrFrontMatter, t.Position.Line+1)
 		}
 		switch t.Type {
 		case token.SequenceEntryType:
@@ -193,8 +197,9 @@ func encode(value any) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// notYAML matches values that are meant as text: with a colon and a space, [file] [line], | --all, @handle, "this" or that, {a,b}/*.go, *.go, *.
-var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%].*|\\{[^}{]*\\} *[^ #].*|\\*+([/.].*)?|\"[^\"]*\" *[^ #].*)$")
+// notYAML matches values that are meant as text: with a colon and a space, or a tab, [file] [line], | --all, @handle, !path, "this" or that,
+// {a,b}/*.go, *.go, *.
+var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%!].*|.*\t.*|\\{[^}{]*\\} *[^ #].*|\\*+([/.].*)?|\"[^\"]*\" *[^ #].*)$")
 
 // quoteTexts quotes the values of top-level keys that are meant as text and are not YAML.
 func quoteTexts(meta string) string {
@@ -205,7 +210,7 @@ func quoteTexts(meta string) string {
 		if !ok || key == "" || strings.ContainsAny(key[:1], " \t-#\"'") || !notYAML().MatchString(value) {
 			continue
 		}
-		if _, err := decode(line); err != nil {
+		if _, err := decode(line + "\n"); err != nil {
 			lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
 		}
 	}
