@@ -64,8 +64,9 @@ func (m *message) key() string { return strings.TrimSuffix(strings.Trim(string(m
 
 func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
 
-// decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
+// decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26. Programs in .NET begin their output with a byte order mark.
 func decodeMessages(raw []byte) ([]message, error) {
+	raw = bytes.TrimLeft(raw, "\ufeff \t\r\n")
 	if value.Crowded(raw, maxMessageValues) {
 		return nil, errTooLong
 	}

@@ -24,6 +24,7 @@ func TestDecodeMessages(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]int{
 		`{"id":1,"result":{}}`: 1, `[{"id":1},{"method":"ping"}]`: 2, `[]`: 0, `null`: 1,
+		"\ufeff{\"id\":1}": 1, "\ufeff\n[{\"id\":1},{\"id\":2}]": 2,
 		`{"id":1,"result":{},"method":2}`: -1, `[{"id":1,"method":2}]`: -1, `7`: -1, `{"id":`: -1, ``: -1,
 	} {
 		messages, err := decodeMessages([]byte(raw))

@@ -50,7 +50,7 @@ func (r *Reader) Next() (kind string, data []byte, err error) {
 			kind = "message"
 			continue
 		}
-		name, value, _ := bytes.Cut(line, []byte(":"))
+		name, value, _ := bytes.Cut(bytes.TrimPrefix(line, []byte("\ufeff")), []byte(":")) // a byte order mark may begin the stream
 		value = bytes.TrimPrefix(value, []byte(" "))
 		switch string(name) {
 		case "event":

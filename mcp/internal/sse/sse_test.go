@@ -30,6 +30,7 @@ func TestReader(t *testing.T) {
 		"kinds":               {in: "event: e\ndata: a\n\ndata: b\n\n", want: "e=a;message=b;"},
 		"an empty kind":       {in: "event:\ndata: a\n\nevent: e\nevent:\ndata: b\n\n", want: "message=a;message=b;"},
 		"no data":             {in: "event: e\n\ndata: b\n\n", want: "message=b;"},
+		"a byte order mark":   {in: "\ufeffevent: e\ndata: \ufeffa\n\n", want: "e=\ufeffa;"},
 		"comments":            {in: ": hi\ndata: a\n: ho\n\n", want: "message=a;"},
 		"not ended":           {in: "id: 1\n\nid: 2\ndata: a", want: "message=a;", lastID: "1"},
 		"where it was":        {in: "id: 7\nretry: 2000\n\n", lastID: "7", retry: 2 * time.Second},
