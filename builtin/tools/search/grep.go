@@ -123,7 +123,9 @@ type fileMatches struct {
 // add adds the matches of the next file. It returns full once it has one match more than the output shows.
 func (o *grepOutput) add(r fileMatches) (full bool) {
 	if r.err != nil {
-		o.unreadable++
+		if !errors.Is(r.err, errBinary) {
+			o.unreadable++
+		}
 		return false
 	}
 	if len(r.matches) > 0 {

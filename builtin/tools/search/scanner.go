@@ -18,6 +18,8 @@ const (
 	before, rest = 150, 450 // bytes shown of a longer line, before the start of the match and from there on
 )
 
+var bom = []byte("\ufeff")
+
 // match is a matching line; line counts from 1.
 type match struct {
 	line int
@@ -36,11 +38,14 @@ type scanner struct {
 	binary bool
 }
 
+// errBinary is returned for a file with a NUL byte at its beginning or in a matching line.
+var errBinary = errors.New("binary file (it contains NUL bytes); search it with bash: grep -a, or iconv first if it is text in UTF-16")
+
 func newScanner(m *matcher) *scanner {
 	return &scanner{m: m.clone(), buf: make([]byte, blockBytes)}
 }
 
-// scan returns at most limit matching lines of r, or none if it is binary.
+// scan returns at most limit matching lines of r. A byte order mark is not part of the first one. Errors: errBinary, and others of r and ctx.
 func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, error) {
 	s.line, s.limit, s.found, s.binary = 1, limit, nil, false
 	for used, first := 0, true; ; first = false {
@@ -54,7 +59,10 @@ func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, er
 			return nil, err
 		}
 		if first && bytes.IndexByte(s.buf[:min(used, sniffBytes)], 0) >= 0 {
-			return nil, nil
+			return nil, errBinary
+		}
+		if first && bytes.HasPrefix(s.buf[:used], bom) {
+			used = copy(s.buf, s.buf[len(bom):used])
 		}
 		whole := used // up to here lines are complete
 		if !last {
@@ -66,7 +74,7 @@ func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, er
 			whole = cmp.Or(whole, used)
 		}
 		if s.block(s.buf[:whole]); s.binary {
-			return nil, nil
+			return nil, errBinary
 		}
 		if last || len(s.found) == limit {
 			return s.found, nil

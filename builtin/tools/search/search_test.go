@@ -177,6 +177,7 @@ func TestGrep(t *testing.T) {
 		"b/c.txt":    "func in text\r\ntodo\r\n",
 		"bin":        "func \x00 binary\n",
 		"late":       strings.Repeat("x\n", 5000) + "func \x00\n",
+		"bom.cs":     "\ufeffusing A;\r\nusing B;\n",
 		"noeol":      "first\nlast func",
 		"ignored.md": "func\n",
 		".gitignore": "*.md\n",
@@ -199,6 +200,7 @@ func TestGrep(t *testing.T) {
 		"regexp":               {sdk.Object{"pattern": `^func\s+F\w+\(`}, "Found 1 match\n\na.go:\n  Line 3: func Find() {}"},
 		"fold":                 {sdk.Object{"pattern": `(?i)todo`}, "Found 2 matches\n\na.go:\n  Line 4: // TODO: x\n\nb/c.txt:\n  Line 2: todo"},
 		"end before CR":        {sdk.Object{"pattern": `todo$|text$`}, "Found 2 matches\n\nb/c.txt:\n  Line 1: func in text\n  Line 2: todo"},
+		"byte order mark":      {sdk.Object{"pattern": `^using A;$`}, "Found 1 match\n\nbom.cs:\n  Line 1: using A;"},
 		"end of text":          {sdk.Object{"pattern": `\Afirst\z`}, "Found 1 match\n\nnoeol:\n  Line 1: first"},
 		"file":                 {sdk.Object{"pattern": "func", "path": "ignored.md"}, "Found 1 match\n\nignored.md:\n  Line 1: func"},
 		"directory":            {sdk.Object{"pattern": "func", "path": "b"}, "Found 2 matches\n\nb/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text"},
@@ -218,6 +220,8 @@ func TestGrep(t *testing.T) {
 	runError(t, root, "grep", sdk.Object{"pattern": "a\nb"}, "line break")
 	runError(t, root, "grep", sdk.Object{"pattern": "a", "include": "[x"}, "include")
 	runError(t, root, "grep", sdk.Object{"pattern": "a", "path": "none"}, "does not exist")
+	runError(t, root, "grep", sdk.Object{"pattern": "binary", "path": "bin"}, "NUL bytes")
+	runError(t, root, "grep", sdk.Object{"pattern": "func", "path": "late"}, "NUL bytes")
 }
 
 // outputs is a host with one stored output.
