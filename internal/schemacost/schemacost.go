@@ -72,6 +72,12 @@ func Resolve(text []byte) (*Schema, error) {
 	if err := json.Unmarshal(text, &schema); err != nil {
 		return nil, err
 	}
+	// The validator refuses every value if it does not know the draft by this name. It has the rules of draft 7 and, without a name, of 2020-12.
+	if draft := &schema.Schema; strings.Contains(*draft, "/draft-0") {
+		*draft = "http://json-schema.org/draft-07/schema#"
+	} else {
+		*draft = ""
+	}
 	understood, err := json.Marshal(&schema)
 	if err != nil {
 		return nil, err

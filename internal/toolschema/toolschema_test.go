@@ -27,6 +27,10 @@ func TestCheck(t *testing.T) {
 		"contains":          {`{"properties":{"a":{"type":"array","contains":{"pattern":"(?=x)"},"maxContains":1}}}`, `{"a":["y","z"]}`, `{"a":1}`},
 		"a value":           {`{"properties":{"a":{"enum":[{"required":true,"pattern":"(?=x)"}]}}}`, `{"a":{"required":true,"pattern":"(?=x)"}}`, `{"a":{}}`},
 		"draft 3, required": {`{"properties":{"n":{"type":"number","required":true}}}`, `{"n":0}`, `{"n":"a"}`},
+		"draft 4 by name":   {`{"$schema":"http://json-schema.org/draft-04/schema#","properties":{"n":{"items":[{"type":"string"}]}}}`, `{"n":["a",1]}`, `{"n":[1]}`},
+		"draft 7, no #":     {`{"$schema":"http://json-schema.org/draft-07/schema","properties":{"n":{"items":[{"type":"string"}]}}}`, `{"n":["a",1]}`, `{"n":[1]}`},
+		"draft 2019-09":     {`{"$schema":"https://json-schema.org/draft/2019-09/schema","dependentRequired":{"a":["b"]}}`, `{"a":1,"b":2}`, `{"a":1}`},
+		"latest draft":      {`{"$schema":"http://json-schema.org/schema#","required":["a"]}`, `{"a":1}`, `{}`},
 		"a property called pattern": {
 			`{"properties":{"pattern":{"type":"string"},"not":{"type":"number"}},"required":["pattern"]}`, `{"pattern":"(?=x)"}`, `{"not":1}`,
 		},
