@@ -129,6 +129,7 @@ func (a *fetchArgs) Resolve(*sdk.ToolCall) (err error) {
 // canonical converts a URL to the form that rules are matched with.
 func canonical(u *url.URL) error {
 	u.Scheme = strings.ToLower(u.Scheme)
+	u.Host = host(u)
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
 		return errors.New("does not begin with http:// or https://")
@@ -137,20 +138,19 @@ func canonical(u *url.URL) error {
 	case u.User != nil:
 		return errors.New("contains a user name or password")
 	}
-	u.Host = host(u)
 	u.Path = cmp.Or(u.Path, "/")
 	u.Fragment, u.RawFragment = "", ""
 	return nil
 }
 
-// host returns the server of a URL in lower case, without a trailing dot and the default port. A name that is not ASCII gets the form that net/http
+// host returns the server of a URL in lower case, without trailing dots and the default port. A name that is not ASCII gets the form that net/http
 // looks up, such as example.com for ｅxample.com. An IPv4 address written as IPv6 becomes IPv4.
 func host(u *url.URL) string {
 	name := strings.ToLower(u.Hostname())
 	if ascii, err := idna.Lookup.ToASCII(name); err == nil { // else a name such as a_b, or none that can be looked up
 		name = ascii
 	}
-	name = strings.TrimSuffix(name, ".")
+	name = strings.TrimRight(name, ".")
 	if ip, err := netip.ParseAddr(name); err == nil {
 		name = ip.Unmap().String()
 	}

@@ -261,6 +261,8 @@ func TestPrepare(t *testing.T) {
 		"zeros, port":    {"http://example.com:0080/a", "http://example.com/a", "http://example.com/*", ""},
 		"zeros":          {"http://example.com:08080/a", "http://example.com:8080/a", "http://example.com:8080/*", ""},
 		"dot at the end": {"http://example.com./a", "http://example.com/a", "http://example.com/*", ""},
+		"two dots":       {"http://example.com../a", "http://example.com/a", "http://example.com/*", ""},
+		"only dots":      {"http://../a", "", "", "has no host"},
 		"IPv4 in IPv6":   {"http://[::ffff:127.0.0.1]:81/a", "http://127.0.0.1:81/a", "http://127.0.0.1:81/*", ""},
 		"fullwidth":      {"http://１２７.0。0.1/a", "http://127.0.0.1/a", "http://127.0.0.1/*", ""},
 		"umlaut":         {"https://Bücher.example/", "https://xn--bcher-kva.example/", "https://xn--bcher-kva.example/*", ""},
