@@ -142,6 +142,9 @@ func (o *grepOutput) result(call *sdk.ToolCall, pattern string) *sdk.ToolResult 
 	switch {
 	case shown == 0:
 		b.WriteString("No matches found")
+		if strings.Contains(pattern, `\|`) || strings.Contains(pattern, `\<`) { // the syntax of the program grep
+			b.WriteString("\n(\\| and \\< match the characters | and <; alternatives are a|b, and \\b is the edge of a word)")
+		}
 	case truncated:
 		fmt.Fprintf(&b, "Found more than %d matches; these are the first. Use a more specific pattern, path or include to see others.", shown)
 	case shown == 1:

@@ -205,6 +205,7 @@ func TestGrep(t *testing.T) {
 		"file":                 {sdk.Object{"pattern": "func", "path": "ignored.md"}, "Found 1 match\n\nignored.md:\n  Line 1: func"},
 		"directory":            {sdk.Object{"pattern": "func", "path": "b"}, "Found 2 matches\n\nb/b.go:\n  Line 2: func find() {}\n\nb/c.txt:\n  Line 1: func in text"},
 		"nothing":              {sdk.Object{"pattern": "nowhere"}, "No matches found"},
+		"syntax of grep":       {sdk.Object{"pattern": `find\|last`}, "No matches found\n(\\| and \\< match the characters | and <; alternatives are a|b, and \\b is the edge of a word)"},
 		"nothing, no literal":  {sdk.Object{"pattern": `\d{3}`}, "No matches found"},
 	}
 	for name, tt := range tests {
