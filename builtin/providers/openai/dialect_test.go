@@ -287,6 +287,17 @@ func TestToolSchemas(t *testing.T) {
 	}
 }
 
+// TestDefinitions: OpenAI's servers refuse a reference whose target is missing.
+func TestDefinitions(t *testing.T) {
+	t.Parallel()
+	const schema = `{"definitions":{"x":{"type":"string"}},"properties":{"a":{"$ref":"#/definitions/x"}},"type":"object"}`
+	info, req := wiretest.Info(), hello()
+	info.NPM, req.Tools[0].Parameters = "@ai-sdk/openai", json.RawMessage(schema)
+	if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, schema) {
+		t.Errorf("body %s lacks %s", body, schema)
+	}
+}
+
 // TestNoArguments: servers demand the properties of a tool without arguments, which MCP servers leave out.
 func TestNoArguments(t *testing.T) {
 	t.Parallel()

@@ -38,14 +38,15 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 	return out
 }
 
-// reduce removes the keywords that OpenAI's servers do not take, as opencode's provider/transform.ts does.
+// reduce removes the keywords that OpenAI's servers do not take, as opencode's provider/transform.ts does. It keeps definitions, the name of $defs
+// until draft 7: the servers refuse every request with a reference that leads nowhere.
 func reduce(schema map[string]any) {
 	if value, ok := schema["const"]; ok && schema["enum"] == nil {
 		schema["enum"] = []any{value}
 	}
 	maps.DeleteFunc(schema, func(name string, _ any) bool {
 		return !slices.Contains([]string{
-			"$ref", "description", "enum", "properties", "required", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "$defs", "type",
+			"$ref", "description", "enum", "properties", "required", "items", "additionalProperties", "anyOf", "oneOf", "allOf", "$defs", "definitions", "type",
 		}, name)
 	})
 	typed := func(name string) bool { return schema[name] != nil }
