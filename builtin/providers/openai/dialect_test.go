@@ -296,6 +296,12 @@ func TestDefinitions(t *testing.T) {
 	if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, schema) {
 		t.Errorf("body %s lacks %s", body, schema)
 	}
+	const only = `{"$defs":{"x":{"type":"object"}},"$ref":"#/$defs/x"}`
+	req.Model.ID, req.Tools[0].Parameters = "kimi-k2", json.RawMessage(`{"type":"object",`+only[1:])
+	info.NPM = "@ai-sdk/openai-compatible"
+	if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, only) {
+		t.Errorf("body %s lacks %s", body, only)
+	}
 }
 
 // TestNoArguments: servers demand the properties of a tool without arguments, which MCP servers leave out.

@@ -86,7 +86,7 @@ func inferred(schema map[string]any) string {
 // plainReferences adapts a schema to Moonshot's servers: they refuse keywords next to $ref, and lists of item types.
 func plainReferences(schema map[string]any) {
 	if schema["$ref"] != nil {
-		maps.DeleteFunc(schema, func(name string, _ any) bool { return name != "$ref" })
+		maps.DeleteFunc(schema, func(name string, _ any) bool { return !slices.Contains([]string{"$ref", "$defs", "definitions"}, name) })
 	}
 	if items, ok := schema["items"].([]any); ok {
 		delete(schema, "items")
