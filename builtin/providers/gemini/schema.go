@@ -100,7 +100,7 @@ func (c *converter) schema(v any, depth int) object {
 	case "object":
 		c.setProperties(out, in, depth)
 	case "array":
-		out["items"] = c.typed(in["items"], depth)
+		out["items"] = c.schema(in["items"], depth+1).typed()
 	}
 	all, _ := in["allOf"].([]any)
 	for _, one := range all {
@@ -133,13 +133,12 @@ func (c *converter) reference(ref string, in map[string]any, depth int) object {
 	return c.schema(merged, depth+1)
 }
 
-// typed returns the schema of a property or an item, which must have a type.
-func (c *converter) typed(v any, depth int) object {
-	out := c.schema(v, depth+1)
-	if out["type"] == nil && out["anyOf"] == nil {
-		out["type"] = "string"
+// typed returns the schema of a property, an item or an alternative, which must have a type.
+func (o object) typed() object {
+	if o["type"] == nil && o["anyOf"] == nil {
+		o["type"] = "string"
 	}
-	return out
+	return o
 }
 
 // resolve returns the definition that a reference within the schema names, or nil. It follows the decoded schema: encoding it for each
@@ -238,7 +237,7 @@ func (c *converter) setProperties(out object, in map[string]any, depth int) {
 	}
 	properties := object{}
 	for name, v := range from {
-		properties[name] = c.typed(v, depth)
+		properties[name] = c.schema(v, depth+1).typed()
 	}
 	out["properties"] = properties
 	list, _ := in["required"].([]any)
@@ -287,20 +286,27 @@ func isNull(part any) bool {
 	return in["type"] == "null"
 }
 
-// setAnyOf sets the alternatives. A single one is merged, and null becomes nullable.
+// setAnyOf sets the alternatives. A single one is merged, and null becomes nullable. The server refuses alternatives without a type, and those next to
+// a type: of alternatives that only refine a type, only the properties remain.
 func (c *converter) setAnyOf(out object, list []any, depth int) {
 	variants := slices.DeleteFunc(slices.Clone(list), isNull)
 	if len(variants) < len(list) {
 		out["nullable"] = true
 	}
+	own := out["type"]
 	for i, v := range variants {
-		variants[i] = c.schema(v, depth+1)
+		variant := c.schema(v, depth+1)
+		switch {
+		case len(variants) == 1:
+			mergeInto(out, variant)
+		case own == nil:
+			variants[i] = variant.typed()
+		case own == "object" && variant["properties"] != nil:
+			mergeInto(out, object{"properties": variant["properties"]})
+		}
 	}
-	if len(variants) == 1 {
-		mergeInto(out, variants[0].(object))
-	} else if len(variants) > 1 {
+	if own == nil && len(variants) > 1 {
 		out["anyOf"] = variants
-		delete(out, "type")
 	}
 }
 
