@@ -161,7 +161,7 @@ func (p *Plugin) files(w *sources.Watch) (files []string) {
 			places = []string{""}
 		}
 		for _, dir := range places {
-			files = append(files, glob(w, filepath.Join(dir, pattern))...)
+			files = append(files, glob(w, dir, pattern)...)
 		}
 		if len(files) == before {
 			p.Log.Warn("instructions not found", "entry", entry)
@@ -170,18 +170,19 @@ func (p *Plugin) files(w *sources.Watch) (files []string) {
 	return files
 }
 
-func glob(w *sources.Watch, pattern string) []string {
-	switch {
-	case strings.ContainsAny(pattern, "*?[{") && !paths.TooManyBraces(pattern):
-	case w.Exists(pattern):
-		return []string{pattern}
-	default:
+// glob returns the files that a pattern below a directory names. The directory is not part of the pattern: its name may contain brackets.
+func glob(w *sources.Watch, dir, pattern string) []string {
+	if path := filepath.Join(dir, pattern); w.Exists(path) {
+		return []string{path}
+	}
+	base, names := doublestar.SplitPattern(filepath.ToSlash(pattern))
+	base = filepath.Join(dir, filepath.FromSlash(base))
+	if !strings.ContainsAny(names, "*?[{") || paths.TooManyBraces(names) {
 		return nil
 	}
-	base, _ := doublestar.SplitPattern(filepath.ToSlash(pattern))
-	return slices.DeleteFunc(w.Tree(filepath.FromSlash(base), func(string) bool { return true }), func(path string) bool {
-		ok, err := doublestar.PathMatch(pattern, path)
-		return err != nil || !ok
+	return slices.DeleteFunc(w.Tree(base, func(string) bool { return true }), func(path string) bool {
+		rel, err := filepath.Rel(base, path)
+		return err != nil || !doublestar.MatchUnvalidated(names, filepath.ToSlash(rel))
 	})
 }
 

@@ -84,6 +84,24 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestBrackets works in a project whose directory has characters of a pattern in its name.
+func TestBrackets(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	h.Place.Worktree = filepath.Join(h.Place.Home, "p [new] {x}")
+	h.Place.Directory = h.Place.Worktree
+	h.Settings.Instructions = []string{"docs/*.md", "x.md", "../n*.md"}
+	for _, name := range []string{"docs/a.md", "x.md", "../notes.md"} {
+		testhost.Write(t, filepath.Join(h.Place.Directory, name), "text of "+filepath.Base(name))
+	}
+	got := added(t, start(t, h), sdk.PurposeTurn)
+	for _, want := range []string{"text of a.md", "text of x.md", "text of notes.md"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("added %q, without %q; log: %s", got, want, h.Log.String())
+		}
+	}
+}
+
 // TestImports has a CLAUDE.md of the project and what it imports, files with their names as text.
 func TestImports(t *testing.T) {
 	t.Parallel()
