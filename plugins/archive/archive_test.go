@@ -205,6 +205,15 @@ func TestExtract(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("a commit in the comment", func(t *testing.T) {
+		t.Parallel()
+		for _, length := range []int{40, 64} {
+			data := commented(zipBytes(t, member{name: "a", body: "1"}), strings.Repeat("a", length))
+			if _, err := open(archive.Zip, data).Extract(t.Context(), t.TempDir()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }
 
 // put returns data with bytes replaced at an offset; a negative one counts from the end.
@@ -343,6 +352,7 @@ func hostile(t *testing.T) (out []sample) {
 		"prefix":                 append([]byte("#!/bin/sh\n"), good...),
 		"suffix":                 append(slices.Clone(good), "\n"...),
 		"comment":                commented(good, "hello"),
+		"no commit":              commented(good, strings.Repeat("g", 40)),
 		"cut":                    good[:len(good)-1],
 		"empty":                  nil,
 		"tar":                    whole,

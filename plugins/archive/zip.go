@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // Records of the zip format, of PKWARE's APPNOTE.TXT 6.3.10, section 4.3.
@@ -56,16 +58,23 @@ func (f zipFile) each(ctx context.Context, visit visitor) error {
 // maxDirectory limits the central directory, in bytes: for each entry a name and its extra fields.
 const maxDirectory = maxEntries * 1024
 
-// directory bounds the central directory, all of which is read into memory, and returns the end record.
+// commit matches the comment of an archive that git made, also as GitHub offers it: none, or the commit.
+var commit = lazyregexp.New(`^(?:[0-9a-f]{40}|[0-9a-f]{64})?$`)
+
+// directory bounds the central directory, all of which is read into memory, and returns the end record with its comment.
 func (f zipFile) directory() ([]byte, error) {
-	record := make([]byte, endBytes)
-	if _, err := f.Data.ReadAt(record, f.Size-endBytes); f.Size < endBytes || err != nil || binary.LittleEndian.Uint32(record) != zipEnd {
-		return nil, fmt.Errorf("%w: not a zip file, or data at its end", ErrUnsafe)
+	for _, length := range []int{0, 40, 64} {
+		record := make([]byte, endBytes+length)
+		start := f.Size - int64(len(record))
+		if _, err := f.Data.ReadAt(record, start); start < 0 || err != nil || binary.LittleEndian.Uint32(record) != zipEnd || !commit().Match(record[endBytes:]) {
+			continue
+		}
+		if size := start - int64(binary.LittleEndian.Uint32(record[16:])); size > maxDirectory || size < 0 {
+			return nil, fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, maxDirectory)
+		}
+		return record, nil
 	}
-	if size := f.Size - endBytes - int64(binary.LittleEndian.Uint32(record[16:])); size > maxDirectory || size < 0 {
-		return nil, fmt.Errorf("%w: a directory of %d bytes, the limit is %d", ErrUnsafe, size, maxDirectory)
-	}
-	return record, nil
+	return nil, fmt.Errorf("%w: not a zip file, or a comment or data at its end", ErrUnsafe)
 }
 
 func zipEntry(file *zip.File, visit visitor) error {
@@ -131,8 +140,8 @@ func (f zipFile) layout(files []*zip.File, end []byte) error {
 		}
 	}
 	n := uint16(len(files)) // more files are refused elsewhere
-	noDisks, noComment := uint32(0), uint16(0)
-	if !bytes.Equal(end, record(uint32(zipEnd), noDisks, n, n, uint32(f.Size-endBytes-at), uint32(at), noComment)) {
+	noDisks, comment := uint32(0), end[endBytes:]
+	if !bytes.Equal(end, record(uint32(zipEnd), noDisks, n, n, uint32(f.Size-int64(len(end))-at), uint32(at), uint16(len(comment)), comment)) {
 		return fmt.Errorf("%w: its end record does not describe its %d files, which end at byte %d", ErrUnsafe, len(files), at)
 	}
 	return nil
