@@ -205,6 +205,18 @@ func TestExtract(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("a name not marked as UTF-8", func(t *testing.T) { // of the program zip
+		t.Parallel()
+		var out bytes.Buffer
+		z, dir := zip.NewWriter(&out), t.TempDir()
+		_, err := z.CreateHeader(&zip.FileHeader{Name: "ü", NonUTF8: true})
+		if err := errors.Join(err, z.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(archive.Zip, out.Bytes()).Extract(t.Context(), dir); err != nil || !equal(tree(t, dir), map[string]string{"ü": ""}) {
+			t.Errorf("%v, %v", tree(t, dir), err)
+		}
+	})
 	t.Run("a commit in the comment", func(t *testing.T) {
 		t.Parallel()
 		for _, length := range []int{40, 64} {

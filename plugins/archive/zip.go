@@ -11,8 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"slices"
-	"strings"
-	"unicode"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
@@ -79,9 +77,6 @@ func (f zipFile) directory() ([]byte, error) {
 
 func zipEntry(file *zip.File, visit visitor) error {
 	e := Entry{Name: file.Name, Kind: KindFile, Size: int64(file.UncompressedSize64), Exec: file.Mode()&0o111 != 0}
-	if file.NonUTF8 && strings.ContainsFunc(file.Name, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return unsafe(file.Name, "the name is not UTF-8")
-	}
 	content, err := file.Open()
 	if err != nil {
 		return fmt.Errorf("%w: %s: %w", ErrUnsafe, shown(file.Name), err)
