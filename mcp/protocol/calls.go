@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,17 +79,15 @@ func (c *Conn) progress(params map[string]any) {
 		return
 	}
 	meta := sdk.Object{}
+	var done []string
 	for _, key := range []string{"progress", "total"} {
 		if n, ok := params[key].(float64); ok {
 			meta[key] = n
+			done = append(done, strconv.FormatFloat(n, 'f', -1, 64)) // such as a number of bytes
 		}
 	}
 	title, _ := params["message"].(string)
-	done := fmt.Sprint(meta["progress"])
-	if total, ok := meta["total"]; ok {
-		done += fmt.Sprint(" of ", total)
-	}
-	on.Host.Progress(cmp.Or(visible.Bound(title, maxTitle), done), meta)
+	on.Host.Progress(cmp.Or(visible.Bound(title, maxTitle), strings.Join(done, " of ")), meta)
 }
 
 // touch restarts the call's time limit.
