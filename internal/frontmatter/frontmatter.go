@@ -201,8 +201,12 @@ func encode(value any) (json.RawMessage, error) {
 // {a,b}/*.go, *.go, *.
 var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%!].*|.*\t.*|\\{[^}{]*\\} *[^ #].*|\\*+([/.].*)?|\"[^\"]*\" *[^ #].*)$")
 
+// examples matches the examples in descriptions of agents for Claude Code. They have several lines, some of which look like keys.
+var examples = lazyregexp.New(`(?s)\s*<example>.*?</example>`)
+
 // quoteTexts quotes the values of top-level keys that are meant as text and are not YAML.
 func quoteTexts(meta string) string {
+	meta = examples().ReplaceAllStringFunc(meta, func(text string) string { return " " + strings.Join(strings.Fields(text), " ") })
 	lines := strings.Split(meta, "\n")
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")

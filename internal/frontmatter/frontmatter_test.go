@@ -36,6 +36,7 @@ func TestParse(t *testing.T) {
 		"other marks":       {"---\na: @x\nb: \"x\" or y\nc: `x`\n---\n", "{\"a\":\"@x\",\"b\":\"\\\"x\\\" or y\",\"c\":\"`x`\"}", ""},
 		"a tab":             {"---\na: one\ttwo # three\nb: x\t# c\nc: |\n  \tx\ty\nd: [a,\tb]\ne: 'x\ty'\nf:\tg\n---\n", `{"a":"one\ttwo # three","b":"x","c":"\tx\ty\n","d":["a","b"],"e":"x\ty","f":"g"}`, ""},
 		"an exclamation":    {"---\na: !src/**\nb: x\nc: !!str 1\n---\n", `{"a":"!src/**","b":"x","c":"1"}`, ""},
+		"examples":          {"---\nname: x\ndescription: Use it. Examples:\n\n<example>\nContext: A\nuser: \"b\"\n</example>\n\n<example>\nuser: 'c'\n</example>\n\nmodel: y\n---\n", `{"name":"x","description":"Use it. Examples: \u003cexample\u003e Context: A user: \"b\" \u003c/example\u003e \u003cexample\u003e user: 'c' \u003c/example\u003e","model":"y"}`, ""},
 		"beside others":     {"---\nargument-hint: [file] [line]\ndescription: \"He said \\\"hi\\\" there\"\ntools: [\"x]y\", b]\nlist: [a, b]\t# c\n---\n", `{"argument-hint":"[file] [line]","description":"He said \"hi\" there","tools":["x]y","b"],"list":["a","b"]}`, ""},
 		"colon in value":    {"---\nname: x\ndescription: Use it when: it's needed\n---\n", `{"name":"x","description":"Use it when: it's needed"}`, ""},
 		"block text":        {"---\na: |\n  one\n  two: 2\n---\n", `{"a":"one\ntwo: 2\n"}`, ""},
