@@ -28,20 +28,16 @@ func newMatcher(pattern string) (*matcher, error) {
 	if len(pattern) > maxPattern {
 		return nil, fmt.Errorf("%w: longer than %d bytes", errPattern, maxPattern)
 	}
-	tree, err := syntax.Parse(pattern, syntax.Perl&^syntax.OneLine)
+	re, err := regexp.Compile(pattern) // a line is matched as a whole text, so ^ and $ are its ends
 	if err != nil {
 		return nil, fmt.Errorf("%w %.200q: %w (the syntax is Go RE2; a literal bracket or brace needs a backslash)", errPattern, pattern, err)
 	}
+	tree, _ := syntax.Parse(pattern, syntax.Perl) // as Compile did
 	lit := required(tree)
 	for _, text := range lit.texts {
 		if bytes.ContainsRune([]byte(text), '\n') {
 			return nil, fmt.Errorf("%w %.200q: lines are matched separately, so the pattern cannot contain a line break", errPattern, pattern)
 		}
-	}
-	anchorLines(tree)
-	re, err := regexp.Compile(tree.String())
-	if err != nil {
-		return nil, fmt.Errorf("%w %.200q: %w", errPattern, pattern, err)
 	}
 	plain := tree.Op == syntax.OpLiteral && len(lit.texts) == 1 && !lit.fold
 	return &matcher{re: re, plain: plain, find: lit, next: make([]int, len(lit.texts))}, nil
@@ -52,20 +48,6 @@ func (m *matcher) clone() *matcher {
 	c := *m
 	c.next, c.lower = make([]int, len(m.next)), nil
 	return &c
-}
-
-// anchorLines replaces the anchors of the whole text by anchors of a line.
-func anchorLines(re *syntax.Regexp) {
-	switch re.Op {
-	case syntax.OpBeginText:
-		re.Op = syntax.OpBeginLine
-	case syntax.OpEndText:
-		re.Op = syntax.OpEndLine
-		re.Flags &^= syntax.WasDollar
-	}
-	for _, sub := range re.Sub {
-		anchorLines(sub)
-	}
 }
 
 // lines calls found with the bounds of each matching line of block, without the line
