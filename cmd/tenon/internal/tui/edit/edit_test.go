@@ -27,6 +27,8 @@ func TestKeys(t *testing.T) {
 	}{
 		"words":           {"go test ./...", "alt+b", "go |test ./..."},
 		"kill and yank":   {"go test", "ctrl+w ctrl+a ctrl+y", "test|go "},
+		"a whole path":    {"see a/b.go ", "ctrl+w", "see |"},
+		"a name of it":    {"see a/b.go", "alt+backspace", "see a/b.|"},
 		"vowel signs":     {"a हिन्दी", "ctrl+w", "a |"},
 		"accents":         {"a cafe\u0301.", "ctrl+a alt+f alt+f backspace", "a caf|."},
 		"kill nothing":    {"go test", "ctrl+w ctrl+k ctrl+y", "go test|"},
