@@ -100,9 +100,11 @@ func New(p Policy) (*Ruleset, error) {
 // fill adds the rules.
 func (r *Ruleset) fill(p Policy) error {
 	hidden := tree{paths: map[string]bool{}, above: map[string]string{}}
+	resolver := projectfs.Resolver{}
 	for _, path := range p.Hide { // the path itself, and the target of its links, which need not exist
-		hidden.add(filepath.Clean(path))
-		hidden.add(projectfs.Real(path))
+		path = filepath.Clean(path)
+		hidden.add(path)
+		hidden.add(resolver.Real(path))
 	}
 	for _, path := range p.Write {
 		real, err := filepath.EvalSymlinks(path)

@@ -54,6 +54,22 @@ func Real(path string) string {
 	return current
 }
 
+// Resolver resolves many paths that are in the same directories: it remembers the real paths of these. It is for systems where a file has one name.
+type Resolver map[string]string
+
+// Real returns what the function Real returns for a clean absolute path.
+func (r Resolver) Real(path string) string {
+	dir := filepath.Dir(path)
+	if r[dir] == "" {
+		r[dir] = Real(dir)
+	}
+	real := filepath.Join(r[dir], filepath.Base(path))
+	if _, err := os.Readlink(real); err == nil {
+		return Real(real)
+	}
+	return real
+}
+
 // localDevice matches other names of drives on Windows.
 var localDevice = lazyregexp.New(`^\\\\[?.]\\([A-Za-z]:|Volume\{)`)
 

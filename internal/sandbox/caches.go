@@ -71,7 +71,7 @@ func (f *finder) led(path string) bool {
 			continue // not writable
 		}
 		for dir := path; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
-			if projectfs.Inside(writable, projectfs.Real(dir)) {
+			if projectfs.Inside(writable, f.resolver.Real(dir)) {
 				return true
 			}
 		}

@@ -3,8 +3,6 @@ package sandbox
 import (
 	"path/filepath"
 	"strings"
-
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // mount is a directory of a file system and its place in the tree.
@@ -30,16 +28,12 @@ func mountsOf(text string) (list []mount) {
 	return list
 }
 
-// elsewhere returns the other paths of a file, which need not exist, if file systems are mounted more than once. On WSL, for example, the root
+// elsewhere returns the other paths of a file, which need not exist, by its path without links, if file systems are mounted more than once. On WSL, for example, the root
 // directory is also at /mnt/wslg/distro; on systems with an immutable root, the home directories are also in /sysroot.
 //
 // The result also has the other paths of the directories above the file on which something is mounted. A rule of Landlock is about a directory,
 // whatever its path, so a rule for /mnt/distro/mnt would also be a rule for /mnt, and for everything that is mounted in it.
 func elsewhere(mounts []mount, path string) (out []string) {
-	if mounts == nil {
-		return nil
-	}
-	path = projectfs.Real(path)
 	at := mountAt(mounts, path)
 	if at.point == "" { // in a chroot, whose root directory is in no mount
 		return nil

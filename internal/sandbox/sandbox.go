@@ -73,7 +73,7 @@ func Find(o Options) ([]Path, error) {
 }
 
 func find(o Options, mounts string) ([]Path, error) {
-	f := &finder{Options: o, mounts: mountsOf(mounts)}
+	f := &finder{Options: o, mounts: mountsOf(mounts), resolver: projectfs.Resolver{}}
 	f.add(Read, "default", "/")
 	f.add(Write, "device", confine.Devices()...)
 	f.add(Hide, Own, f.own()...)
@@ -84,7 +84,7 @@ func find(o Options, mounts string) ([]Path, error) {
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
 		holdsHome := func(dir string) bool { return projectfs.Inside(dir, o.Project.Home) }
-		if o.Project.Home != "" && slices.ContainsFunc(append(elsewhere(f.mounts, dir), dir), holdsHome) {
+		if o.Project.Home != "" && slices.ContainsFunc(append(elsewhere(f.mounts, projectfs.Real(dir)), dir), holdsHome) {
 			f.add(Read, "home directory", o.Project.Home)
 		}
 	}
@@ -145,6 +145,7 @@ type finder struct {
 	out      []Path
 	mounts   []mount
 	precious []precious // filled by refuse
+	resolver projectfs.Resolver
 }
 
 func (f *finder) add(access Access, origin string, paths ...string) {
@@ -153,8 +154,8 @@ func (f *finder) add(access Access, origin string, paths ...string) {
 		known := func(p Path) bool { return p.Path == path && p.Access == access }
 		if filepath.IsAbs(path) && !slices.ContainsFunc(f.out, known) {
 			f.out = append(f.out, Path{path, access, origin})
-			if access == Hide {
-				f.add(Hide, origin, elsewhere(f.mounts, path)...)
+			if access == Hide && f.mounts != nil {
+				f.add(Hide, origin, elsewhere(f.mounts, f.resolver.Real(path))...)
 			}
 		}
 	}
