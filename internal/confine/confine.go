@@ -36,7 +36,7 @@ type Policy struct {
 	// Hide lists paths, which need not exist, to exclude from Read. They must not be in a path of Write: see [ConflictError]. A
 	// directory above a hidden path cannot be listed, and files created in it later are not readable until the ruleset is rebuilt.
 	Hide []string
-	// List lists directories whose names, and those of all that is in them, can be listed although they contain a hidden path.
+	// List lists paths of Hide whose directories, and all directories in them, can be listed unless they contain other paths of Hide.
 	List []string
 }
 

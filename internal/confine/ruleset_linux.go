@@ -99,8 +99,7 @@ func New(p Policy) (*Ruleset, error) {
 
 // fill adds the rules.
 func (r *Ruleset) fill(p Policy) error {
-	hidden := tree{paths: map[string]bool{}, above: map[string]string{}}
-	resolver := projectfs.Resolver{}
+	hidden, resolver := newTree(), projectfs.Resolver{}
 	for _, path := range p.Hide { // the path itself, and the target of its links, which need not exist
 		path = filepath.Clean(path)
 		hidden.add(path)
@@ -123,9 +122,19 @@ func (r *Ruleset) fill(p Policy) error {
 			r.read(real, hidden)
 		}
 	}
+	listed, others := map[string]bool{}, newTree()
 	for _, path := range p.List {
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			_ = r.allow(real, unix.LANDLOCK_ACCESS_FS_READ_DIR)
+		path = filepath.Clean(path)
+		listed[path], listed[resolver.Real(path)] = true, true
+	}
+	for path := range hidden.paths {
+		if !listed[path] {
+			others.add(path)
+		}
+	}
+	for _, path := range p.List {
+		if dir := projectfs.Real(filepath.Dir(path)); r.split[dir] != (projectfs.Stamp{}) && others.above[dir] == "" {
+			_ = r.allow(dir, unix.LANDLOCK_ACCESS_FS_READ_DIR)
 		}
 	}
 	return nil
@@ -210,6 +219,8 @@ type tree struct {
 	paths map[string]bool
 	above map[string]string // a directory above a path, and that path
 }
+
+func newTree() tree { return tree{paths: map[string]bool{}, above: map[string]string{}} }
 
 func (t *tree) add(path string) {
 	t.paths[path] = true

@@ -123,7 +123,7 @@ func Policy(list []Path, writable ...string) confine.Policy {
 		if path.Access == Hide && !read[path.Path] && !(mild && slices.ContainsFunc(p.Write, func(w string) bool { return projectfs.Inside(w, path.Path) })) {
 			p.Hide = append(p.Hide, path.Path)
 			if path.Origin == deeper { // such as ../other/.npmrc for go build and npm, which list the directories of sibling projects
-				p.List = append(p.List, filepath.Dir(path.Path))
+				p.List = append(p.List, path.Path)
 			}
 		}
 	}

@@ -158,6 +158,7 @@ func TestConfinedConfig(t *testing.T) {
 		"more to write":     {sdk.SandboxConfig{Write: []string{"~/other"}}, "echo x > ~/other/x && echo ok", "ok\n", ""},
 		"more to read":      {sdk.SandboxConfig{Read: []string{"~/.netrc"}}, "cat ~/.netrc", "token", ""},
 		"more to hide":      {sdk.SandboxConfig{Hide: []string{"~/other"}}, "cat ~/other/file 2>/dev/null || echo hidden", "hidden\n", ""},
+		"its names":         {sdk.SandboxConfig{Hide: []string{"~/dotfiles/own"}}, "ls ~/dotfiles ~/dotfiles/own 2>/dev/null || echo hidden", "hidden\n", ""},
 		"switched off":      {sdk.SandboxConfig{Enabled: &off}, "cat ~/.ssh/id", "key", ""},
 		"tenon's files":     {sdk.SandboxConfig{Write: []string{"~/.config"}}, "true", "", "files of tenon"},
 		"the home":          {sdk.SandboxConfig{Write: []string{"~/"}}, "true", "", "cannot be writable"},
