@@ -66,12 +66,13 @@ func TestSecrets(t *testing.T) {
 // Secrets that variables name are hidden, wherever they are, but a project with one of them stays confined.
 func TestSecretsByVariable(t *testing.T) {
 	t.Parallel()
-	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: "/none"}, Environ: []string{"KUBECONFIG=/none/a:/none/b/c:relative", "GOOGLE_APPLICATION_CREDENTIALS=/none/project/key.json", "HISTFILE=/dev/null", "GNUPGHOME=/none", "CARGO_HOME=/none/cargo"}})
+	cargo, empty := newHome(t, "credentials.toml"), t.TempDir()
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: "/none"}, Environ: []string{"KUBECONFIG=/none/a:/none/b/c:relative", "GOOGLE_APPLICATION_CREDENTIALS=/none/project/key.json", "HISTFILE=/dev/null", "GNUPGHOME=/none", "CARGO_HOME=" + cargo, "HF_HOME=" + empty}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := sandbox.Policy(list, "/none/project").Hide
-	for path, want := range map[string]bool{"/none/a": true, "/none/b/c": true, "relative": false, "/none": false, "/none/project/key.json": false, "/dev/null": false, "/none/cargo": false, "/none/cargo/credentials.toml": true} {
+	for path, want := range map[string]bool{"/none/a": true, "/none/b/c": true, "relative": false, "/none": false, "/none/project/key.json": false, "/dev/null": false, cargo: false, cargo + "/credentials.toml": true, empty + "/token": false} {
 		if slices.Contains(got, path) != want {
 			t.Errorf("%s is hidden: %v, want %v", path, !want, want)
 		}

@@ -40,6 +40,9 @@ func (f *finder) secrets() {
 		name, rest, _ := strings.Cut(secret, "/")
 		for _, path := range filepath.SplitList(f.lookup(name)) {
 			path = filepath.Join(path, rest)
+			if _, err := os.Lstat(path); rest != "" && err != nil {
+				continue // hiding it would make /usr impossible to list where CARGO_HOME is /usr/local/cargo, as in Rust's images
+			}
 			if !projectfs.Inside(path, f.Project.Home) && !projectfs.Inside("/dev", path) { // such as HISTFILE=/dev/null, which containers mount over files of /proc
 				f.add(Hide, moved, path)
 			}
