@@ -204,6 +204,7 @@ func TestVerbatim(t *testing.T) {
 		"go test -exec x ./...", "go build -toolexec=x", "go run example.com/x@latest", "npm exec x", "npm run x --script-shell=y", "npx nowhere", "make CC=x", "make -f y", "tar xf x", "tar tf h:x", "date -s 1", "curl -o - x", "curl -d @x http://h", "wget x",
 		"cargo test --config x", "xxd -r x y z", "timeout 5", "timeout 5 sudo ls", "/lib64/ld-linux-x86-64.so.2 /bin/ls", "ld-2.31.so ls", "ld64.so.1 ls", "ld.so ls", "/lib/libc.musl-x86_64.so.1 ls", "env A=1 ls", "uv run python -c 1", "diff -r x y", "grep -R a .", "ln -s ../x y", "rm -x y", "tee", "less +x y", "git reflog", "git reflog expire --all", "gzip -rc .", "make -x8", "bun -r8x y", "yq 'load(\"x\")' y", "mv a b && cat c",
 		"git pull && cat 'two\nlines'", "git pull && git commit -F x", "git add . -m *", "cat " + deep, "cat " + strings.Repeat("*/", 16) + "x",
+		`echo x | node ""`, "perl ''", // which run their input
 	} {
 		if command == "" || command == "tee" {
 			continue

@@ -138,7 +138,7 @@ func (j *judge) program(p program, keys int, words []word) error {
 	case p.has("text"): // the program shows what its patterns match
 		return j.paths(slices.DeleteFunc(slices.Clone(args), func(w word) bool { return w.glob == "" }))
 	case !p.has("cmd") && !p.has("run") && !p.has("module") && !p.has("script"):
-	case len(all) == 0 || all[0].glob != "" || all[0].text == "-":
+	case len(all) == 0 || all[0].glob != "" || all[0].text == "-" || all[0].text == "": // node "" runs its input
 		return refuse
 	case p.has("cmd"):
 		return j.command(all, true)
