@@ -57,11 +57,14 @@ func Parse(data []byte) (*Document, error) {
 		return nil, fmt.Errorf("%w: %d lines, want at most %d", ErrFrontMatter, lines, maxLines)
 	}
 	object, err := decode(meta)
-	if err != nil {
-		var again error
-		if object, again = decode(quoteTexts(meta)); again != nil {
-			return nil, err
+	for _, repair := range []func(string) string{strings.Clone, joinExamples, spaceTabs} {
+		if object == nil {
+			meta = repair(meta)
+			object, _ = decode(quoteTexts(meta)) // the first error is about the text as it is written
 		}
+	}
+	if object == nil {
+		return nil, err
 	}
 	return &Document{Meta: object, Body: strings.TrimSpace(body)}, nil
 }
@@ -204,9 +207,23 @@ var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +
 // examples matches the examples in descriptions of agents for Claude Code. They have several lines, some of which look like keys.
 var examples = lazyregexp.New(`(?s)\s*<example>.*?</example>`)
 
+// joinExamples writes each example in one line.
+func joinExamples(meta string) string {
+	return examples().ReplaceAllStringFunc(meta, func(text string) string { return " " + strings.Join(strings.Fields(text), " ") })
+}
+
+// spaceTabs replaces tabs within lines by spaces. Those that indent are mistakes.
+func spaceTabs(meta string) string {
+	lines := strings.Split(meta, "\n")
+	for i, line := range lines {
+		text := strings.TrimLeft(line, " \t")
+		lines[i] = strings.TrimSuffix(line, text) + strings.ReplaceAll(text, "\t", " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
 // quoteTexts quotes the values of top-level keys that are meant as text and are not YAML.
 func quoteTexts(meta string) string {
-	meta = examples().ReplaceAllStringFunc(meta, func(text string) string { return " " + strings.Join(strings.Fields(text), " ") })
 	lines := strings.Split(meta, "\n")
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")
