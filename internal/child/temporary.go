@@ -32,13 +32,15 @@ func (e *temporaryError) Unwrap() error { return e.err }
 func (e *temporaryError) Blameless() {}
 
 // private are the directories that a confined process has below its temporary one, because the user's contain programs that are run by name
-// (npm, uv, Deno) or files that the sandbox hides (Composer, Bundler, Gradle). Gradle does not find daemons there that run unconfined.
+// (npm, uv, Deno) or files that the sandbox hides (Composer, Bundler, Gradle). Gradle does not find daemons there that run unconfined. Libraries of
+// Hugging Face, which fail if they cannot read the user's token, find none.
 var private = []privateDirectory{
 	{"npm_config_cache", "npm", []string{"/_cacache"}}, // npm checks the digests of packages
 	{"UV_CACHE_DIR", "uv", nil},
 	{"DENO_DIR", "deno", nil},
 	{"COMPOSER_HOME", "composer", nil},
 	{"BUNDLE_USER_HOME", "bundle", nil},
+	{"HF_TOKEN_PATH", "huggingface", nil},
 	{"GRADLE_USER_HOME", "gradle", []string{"gradle/caches", "gradle/wrapper"}},
 }
 

@@ -43,7 +43,7 @@ func TestTemporaryEnvironment(t *testing.T) {
 	env := child.Temporary([]string{"A=1", "TMPDIR=/x", "JAVA_TOOL_OPTIONS=-Xmx1g", "GRADLE_USER_HOME=/home/me/.gradle", "NPM_CONFIG_CACHE=/y"}, temp, []string{"/home/me/caches", caches})
 	slices.Sort(env)
 	want := []string{
-		"A=1", "BUNDLE_USER_HOME=" + temp + "/bundle", "COMPOSER_HOME=" + temp + "/composer", "DENO_DIR=" + temp + "/deno", "GRADLE_USER_HOME=" + temp + "/gradle", "JAVA_TOOL_OPTIONS=-Xmx1g -Djava.io.tmpdir=" + temp, "TMPDIR=" + temp,
+		"A=1", "BUNDLE_USER_HOME=" + temp + "/bundle", "COMPOSER_HOME=" + temp + "/composer", "DENO_DIR=" + temp + "/deno", "GRADLE_USER_HOME=" + temp + "/gradle", "HF_TOKEN_PATH=" + temp + "/huggingface", "JAVA_TOOL_OPTIONS=-Xmx1g -Djava.io.tmpdir=" + temp, "TMPDIR=" + temp,
 		"UV_CACHE_DIR=" + temp + "/uv", "npm_config_cache=" + temp + "/npm", "npm_config_update_notifier=false",
 	}
 	if !slices.Equal(env, want) {
