@@ -164,6 +164,8 @@ func TestSchemas(t *testing.T) {
 		"alternatives": {`{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"number"}}}]}`, `{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},
 		"refined": {`{"properties":{"a":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"oneOf":[{"required":["x"]},{"properties":{"y":{}},"required":["y"]}]},"b":{"type":"string","anyOf":[{"maxLength":2},{"minLength":4}]}}}`,
 			`{"properties":{"a":{"properties":{"x":{"type":"string"},"y":{"type":"string"}},"required":["x"],"type":"object"},"b":{"type":"string"}},"type":"object"}`},
+		"tagged": {`{"properties":{"a":{"type":"object","properties":{"n":{"type":"number"}},"oneOf":[{"properties":{"kind":{"const":"x"},"b":{"type":"string"}},"required":["kind"]},{"properties":{"kind":{"enum":["x","y"]}}},{"properties":{"kind":{"const":"x"},"n":{"minimum":1}}}]}}}`,
+			`{"properties":{"a":{"properties":{"b":{"type":"string"},"kind":{"enum":["x","y"],"type":"string"},"n":{"minimum":1,"type":"number"}},"type":"object"}},"type":"object"}`},
 		"anything": {`{"properties":{"a":{"description":"A","anyOf":[{"type":"number"},{},true]}}}`,
 			`{"properties":{"a":{"anyOf":[{"type":"number"},{"type":"string"},{"type":"string"}],"description":"A"}},"type":"object"}`},
 		"all of": {`{"properties":{"a":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"allOf":[{"properties":{"y":{"type":"number"}},"required":["y"]}]}}}`,

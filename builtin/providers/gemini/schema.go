@@ -302,11 +302,28 @@ func (c *converter) setAnyOf(out object, list []any, depth int) {
 		case own == nil:
 			variants[i] = variant.typed()
 		case own == "object" && variant["properties"] != nil:
+			joinEnums(out, variant)
 			mergeInto(out, object{"properties": variant["properties"]})
 		}
 	}
 	if own == nil && len(variants) > 1 {
 		out["anyOf"] = variants
+	}
+}
+
+// joinEnums adds the allowed values of an alternative's properties, such as a tag with another value in each, to those of the same properties of out.
+func joinEnums(out, variant object) {
+	all, _ := out["properties"].(object)
+	for name, v := range variant["properties"].(object) {
+		own, _ := all[name].(object)
+		values, _ := own["enum"].([]string)
+		more, _ := v.(object)["enum"].([]string)
+		for _, one := range more {
+			if values != nil && !slices.Contains(values, one) {
+				values = append(values, one)
+				own["enum"] = values
+			}
+		}
 	}
 }
 
