@@ -60,7 +60,7 @@ var (
 	// keyText matches what Google and xAI say of a wrong key, with the status 400.
 	keyText = lazyregexp.New(`(?i)api key not valid|incorrect api key`)
 	// balanceText matches what Z.AI and Moonshot say of an account without money or with a plan that is used up, with the status 429.
-	balanceText = lazyregexp.New(`(?i)insufficient balance|package has expired|usage limit reached for|limit exhausted|plan does not yet include`)
+	balanceText = lazyregexp.New(`(?i)insufficient balance|package has expired|usage limit reached for \d+ (hour|day|week|month)|monthly limit exhausted|plan does not yet include`)
 	// finalCode matches codes of permanent refusals.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
