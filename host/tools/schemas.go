@@ -10,8 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/google/jsonschema-go/jsonschema"
-
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/schemacost"
 	"github.com/tenonhq/tenon/internal/toolschema"
@@ -86,7 +84,7 @@ func (s *Schemas) Unquoted(def *sdk.ToolDefinition, args json.RawMessage) json.R
 	for name, field := range fields {
 		var text string
 		want := resolved.Schema().Properties[name]
-		if want != nil && !mayBeText(want, resolved.Schema().Defs) && json.Unmarshal(field, &text) == nil && json.Valid([]byte(text)) {
+		if want != nil && !toolschema.AllowsText(want, resolved.Schema().Defs) && json.Unmarshal(field, &text) == nil && json.Valid([]byte(text)) {
 			fields[name], found = json.RawMessage(text), true
 		}
 	}
@@ -95,18 +93,6 @@ func (s *Schemas) Unquoted(def *sdk.ToolDefinition, args json.RawMessage) json.R
 		return nil
 	}
 	return out
-}
-
-// mayBeText reports whether a schema may allow text. Python servers describe an optional number by alternatives, and an object by a reference.
-func mayBeText(s *jsonschema.Schema, defs map[string]*jsonschema.Schema) bool {
-	alternatives := slices.Concat(s.AnyOf, s.OneOf)
-	switch def := defs[strings.TrimPrefix(s.Ref, "#/$defs/")]; {
-	case s.Ref != "" && def != nil:
-		return mayBeText(def, nil) // one reference: they can form a circle
-	case s.Type != "" || len(s.Types) > 0:
-		return s.Type == "string" || slices.Contains(s.Types, "string")
-	}
-	return len(alternatives) == 0 || slices.ContainsFunc(alternatives, func(a *jsonschema.Schema) bool { return mayBeText(a, defs) })
 }
 
 // maxMismatch bounds the error about arguments that do not match their schema, in bytes: a validator may list every name that the model

@@ -129,6 +129,19 @@ func allowsNull(s *jsonschema.Schema) bool {
 	return s.Ref != "" || slices.ContainsFunc(slices.Concat(s.AnyOf, s.OneOf, s.AllOf), allowsNull)
 }
 
+// AllowsText reports whether a text can be meant as a value. Python servers describe an optional number by alternatives, and an object by a
+// reference into defs.
+func AllowsText(s *jsonschema.Schema, defs map[string]*jsonschema.Schema) bool {
+	alternatives := slices.Concat(s.AnyOf, s.OneOf)
+	switch def := defs[strings.TrimPrefix(s.Ref, "#/$defs/")]; {
+	case s.Ref != "" && def != nil:
+		return AllowsText(def, nil) // one reference: they can form a circle
+	case s.Type != "" || len(s.Types) > 0:
+		return s.Type == "string" || slices.Contains(s.Types, "string")
+	}
+	return len(alternatives) == 0 || slices.ContainsFunc(alternatives, func(a *jsonschema.Schema) bool { return AllowsText(a, defs) })
+}
+
 // byName are the keywords whose value is an object of schemas, see https://json-schema.org/draft/2020-12/json-schema-core, section 10,
 // and the older drafts.
 var byName = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
