@@ -101,8 +101,7 @@ func New(p Policy) (*Ruleset, error) {
 func (r *Ruleset) fill(p Policy) error {
 	hidden, resolver := newTree(), projectfs.Resolver{}
 	for _, path := range p.Hide { // the path itself, and the target of its links, which need not exist
-		path = filepath.Clean(path)
-		hidden.add(path)
+		hidden.add(filepath.Clean(path))
 		hidden.add(resolver.Real(path))
 	}
 	for _, path := range p.Write {
@@ -124,8 +123,7 @@ func (r *Ruleset) fill(p Policy) error {
 	}
 	listed, others := map[string]bool{}, newTree()
 	for _, path := range p.List {
-		path = filepath.Clean(path)
-		listed[path], listed[resolver.Real(path)] = true, true
+		listed[filepath.Clean(path)], listed[resolver.Real(path)] = true, true
 	}
 	for path := range hidden.paths {
 		if !listed[path] {
@@ -133,7 +131,7 @@ func (r *Ruleset) fill(p Policy) error {
 		}
 	}
 	for _, path := range p.List {
-		if dir := projectfs.Real(filepath.Dir(path)); r.split[dir] != (projectfs.Stamp{}) && others.above[dir] == "" {
+		if dir := resolver.Real(filepath.Dir(path)); r.split[dir] != (projectfs.Stamp{}) && others.above[dir] == "" {
 			_ = r.allow(dir, unix.LANDLOCK_ACCESS_FS_READ_DIR)
 		}
 	}

@@ -57,8 +57,11 @@ func Real(path string) string {
 // Resolver resolves many paths that are in the same directories: it remembers the real paths of these. It is for systems where a file has one name.
 type Resolver map[string]string
 
-// Real returns what the function Real returns for a clean absolute path.
+// Real returns what the function Real returns for an absolute path.
 func (r Resolver) Real(path string) string {
+	if path != filepath.Clean(path) { // a .. behind a link leads elsewhere
+		return Real(path)
+	}
 	dir := filepath.Dir(path)
 	if r[dir] == "" {
 		r[dir] = Real(dir)

@@ -28,8 +28,8 @@ func mountsOf(text string) (list []mount) {
 	return list
 }
 
-// elsewhere returns the other paths of a file, which need not exist, by its path without links, if file systems are mounted more than once. On WSL, for example, the root
-// directory is also at /mnt/wslg/distro; on systems with an immutable root, the home directories are also in /sysroot.
+// elsewhere returns the other paths of a file, which need not exist, by its path without links, if file systems are mounted more than once. On WSL,
+// for example, the root directory is also at /mnt/wslg/distro; on systems with an immutable root, the home directories are also in /sysroot.
 //
 // The result also has the other paths of the directories above the file on which something is mounted. A rule of Landlock is about a directory,
 // whatever its path, so a rule for /mnt/distro/mnt would also be a rule for /mnt, and for everything that is mounted in it.

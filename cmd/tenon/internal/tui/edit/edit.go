@@ -103,9 +103,9 @@ var actions = []struct {
 	{"backspace ctrl+h shift+backspace", func(e *Editor) { e.replace(e.previous(e.caret), e.caret, "") }},
 	{"delete ctrl+d", func(e *Editor) { e.replace(e.caret, e.next(e.caret), "") }},
 	{"alt+backspace ctrl+backspace", func(e *Editor) { e.kill(e.wordStart(), e.caret) }},
-	{"ctrl+w", func(e *Editor) {
+	{"ctrl+w", func(e *Editor) { // a path as a whole, as in bash
 		e.kill(strings.LastIndexAny(strings.TrimRight(e.text[:e.caret], " \n"), " \n")+1, e.caret)
-	}}, // a path as a whole, as in bash
+	}},
 	{"alt+d ctrl+delete", func(e *Editor) { e.kill(e.caret, e.wordEnd()) }},
 	{"ctrl+k", func(e *Editor) { e.kill(e.caret, max(e.lineEnd(), e.next(e.caret))) }},
 	{"ctrl+u", func(e *Editor) { e.kill(e.lineStart(), e.caret) }},
